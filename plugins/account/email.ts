@@ -91,11 +91,12 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
     await oauth.enqueue(KIND, { user, email, token, locales: tags.join(' ') })
   }
 
-  async function change(call: PageCall, typed: string) {
+  /** `had`: whether the form was shown with an address. One that takes it away may come twice. */
+  async function change(call: PageCall, typed: string, had: boolean) {
     const user = await userOf(call)
     const { email = '', email_verified: isVerified } = user.claims
-    if (typed === '' && email === '') return show(call, { typed, error: NO_MAIL_ADDRESS })
-    if (typed === email && (isVerified === true || !mailed()))
+    if (typed === '' && email === '' && !had) return show(call, { typed, error: NO_MAIL_ADDRESS })
+    if (typed === email && (typed === '' || isVerified === true || !mailed()))
       return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
     if (typed === '' || !mailed()) {
       await oauth.users.update(user.username, claimsFor(typed))
@@ -116,7 +117,7 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
   serve({
     path: `/account${PATH}`,
     query: Type.Object({ saved: Type.Optional(Type.String()), sent: Type.Optional(Type.String()) }),
-    form: Type.Object({ email: Type.Optional(Type.String()) }),
+    form: Type.Object({ email: Type.Optional(Type.String()), had: Type.Optional(Type.String()) }),
     show: async ({ saved, sent }, call) =>
       area.signInAgain(call, uri(PATH)) ??
       show(call, {
@@ -127,13 +128,13 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
               ? SAVED
               : null,
       }),
-    async submit({ email = '' }, call) {
+    async submit({ email = '', had }, call) {
       area.assertGenuine(call, PATH)
       const again = area.signInAgain(call, uri(PATH))
       if (again !== undefined) return again
       const typed = email.trim()
       if (typed !== '' && !isMailAddress(typed)) return show(call, { typed, error: NO_MAIL_ADDRESS })
-      return change(call, typed)
+      return change(call, typed, had !== undefined)
     },
     again: async ({ email = '' }, call) => show(call, { typed: email, notice: LOOK_AGAIN }),
   })

@@ -145,7 +145,8 @@ export function createSignedIn(
         (await assurance.missing(session.userId, factors, asked)).length > 0
       const rise = async (): Promise<Session | null> => {
         const raised = await pendingSessions.raise(token, session, factors, next.after(call, token, form))
-        return raised && wait(call, raised)
+        if (raised !== null) return wait(call, raised)
+        return form === undefined ? null : risenBy(call, token, form)
       }
       if (await isMissing()) return rise()
       const { amr, acr } = factors

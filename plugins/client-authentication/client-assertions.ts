@@ -87,12 +87,14 @@ export function createAssertionMethod(
 
   /** By what it says of itself, which nobody has checked yet. Throws `JwtError` for what no key could make good. */
   function claimedBy({ client_id: named }: Wire, unverified: UnverifiedJwt): string {
-    const { sub } = unverified.claims
+    const { iss, sub } = unverified.claims
     if (typeof sub !== 'string' || sub === '') throw new JwtError('its sub is no client_id')
     if (named !== undefined && named !== sub)
       throw new JwtError(
         // As of a workload, whose platform nobody has registered.
-        isOfAnother(unverified) ? 'its iss is not trusted here' : 'its sub is another than the client_id',
+        typeof iss === 'string' && iss !== sub && iss !== named
+          ? 'its iss is not trusted here'
+          : 'its sub is another than the client_id',
       )
     assertClaims(unverified, { ...expectedOf(sub), now: Date.now() })
     return sub

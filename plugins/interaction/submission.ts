@@ -32,7 +32,7 @@ interface Judged {
   readonly step: InteractionStep | undefined
 }
 
-export function createSubmit({ browser }: FastifyInstance, options: SubmissionOptions): Submit {
+export function createSubmit({ browser, oauth }: FastifyInstance, options: SubmissionOptions): Submit {
   const { store, phases, findPosition, endings, walk } = options
   const assertForm = createFormCheck(browser, store)
   const underWay = createUnderWay()
@@ -143,7 +143,9 @@ export function createSubmit({ browser }: FastifyInstance, options: SubmissionOp
     if (page === undefined) return call.reply
     const asked = instead ? pending!.step.name : name
     const done = isRefusal(page) ? await doneMeanwhile(address, loaded, [name, asked], wire, call) : undefined
-    return done === undefined ? walk.show(loaded.interaction, { step, page }, call) : walk.proceed(done, call)
+    if (done !== undefined) return walk.proceed(done, call)
+    if (page.event !== undefined) oauth.audit.observe(page.event)
+    return walk.show(loaded.interaction, { step, page }, call)
   }
 }
 

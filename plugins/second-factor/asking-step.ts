@@ -42,7 +42,7 @@ interface Refusal {
 
 export function createAskingStep(factors: Factors): InteractionStep {
   const { authenticators, recoveryCodes, remembered, guess, fastify } = factors
-  const { audit, users } = fastify.oauth
+  const { users } = fastify.oauth
 
   const setUpAt = async (userId: string): Promise<number | null> =>
     (await authenticators.find(userId))?.since ?? null
@@ -83,11 +83,9 @@ export function createAskingStep(factors: Factors): InteractionStep {
       try {
         if (!(await guess(user, call, async () => spend(user.id, String(code ?? ''))))) {
           const details = { factor: recovery ? 'recovery_code' : 'authenticator' }
-          audit.observe({ type: 'user.factor_failed', user: user.id, details })
-          return await page(interaction, recovery, {
-            error: recovery ? NO_SUCH_CODE : NOT_RIGHT,
-            status: 403,
-          })
+          const error = recovery ? NO_SUCH_CODE : NOT_RIGHT
+          const refused = await page(interaction, recovery, { error, status: 403 })
+          return { ...refused, event: { type: 'user.factor_failed', user: user.id, details } }
         }
       } catch (error) {
         if (error instanceof UnreadableError) {

@@ -5,7 +5,7 @@
 
 /** Of a worker's time, 0 to 1: with more, those who take connections are one more, and with less for fewer of them they are fewer. */
 const MOST = 0.9
-/** What each one more adds to the same load, at least: gathered, it takes so much less. */
+/** What each one more adds to the same load, about: gathered, it takes so much less. What saves less is soon too much, and is spread again. */
 const SPREAD = 0.15
 /** Milliseconds for which fewer would have done, before they are fewer: twice as many each time that it was soon too much after all, up to the longest. */
 const [QUIET, LONGEST] = [5000, 80_000]

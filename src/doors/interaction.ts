@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ApprovalRequest } from './approval.ts'
 import type { Reach, Requirement } from './assurance.ts'
 import type { Granted } from './facts.ts'
+import type { NewEvent } from '../events.ts'
 import type { Bag } from '../protocol/bag.ts'
 import type { OAuthError } from '../protocol/errors.ts'
 import type { Wire } from '../protocol/wire.ts'
@@ -59,6 +60,8 @@ export interface StepPage {
   readonly page: string
   readonly model: Bag
   readonly status?: number
+  /** Of a refusal: observed for the audit log where it is shown, and not to who sent a form twice and is led on by the first. */
+  readonly event?: NewEvent
 }
 
 /** What a step has on the page of another: a template that `pages.add` knows, without a title, and its model. */

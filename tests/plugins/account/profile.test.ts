@@ -142,6 +142,17 @@ describe('the email address', () => {
     ])
   })
 
+  test('is taken away once by a form that comes twice, as by a double click', async () => {
+    await users.update('alice', { email: ALICE.email, email_verified: true })
+    const changes = async () => (await eventsOf(server, 'user.changed')).length
+    const before = await changes()
+    const page = await open(server, agent, '/email')
+    for (const again of [await agent.submit(page, 'change-email', { email: '' }), await agent.submit(page, 'change-email', { email: '' })])
+      expect([again.status, again.url]).toEqual([200, `${server.url}/account/email?saved=yes`])
+    expect(await claimsOf()).not.toHaveProperty('email')
+    expect(await changes()).toBe(before + 1)
+  }) // prettier-ignore
+
   test.runIf(isThere('latchkey-notices'))(
     'is changed once the link was followed that came to it, and hears of it where it was before',
     async () => {

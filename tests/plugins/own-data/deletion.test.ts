@@ -179,6 +179,20 @@ describe('until it is due', () => {
     expect((await careful.server.oauth.users.get(user.id)).deletesAt).toBeNull()
   })
 
+  test('a factor that is given by a form sent at once leads each to the page that asks whether it is kept', async () => {
+    const { addSecondFactor, CAREFUL, PIN } = await import('../../support/second-factor.ts')
+    const careful = await startServer({}, { seed: SEED, extend: addSecondFactor })
+    for (let round = 0; round < 3; round++) {
+      const user = await somebody(careful, { roles: [CAREFUL] })
+      await kernelOf(careful.server).accountDeletions.request(user.id, 86_400)
+      const agent = createUserAgent(careful.url)
+      const page = await giveName(agent, await agent.get(`${careful.url}/account`), user)
+      const all = [agent, agent.clone(), agent.clone()]
+      const shown = await Promise.all(all.map(async (one) => one.submit(page, 'pin', { pin: PIN })))
+      for (const one of shown) expect([one.status, findForm(one, 'keep-account')]).toEqual([200, expect.anything()])
+    }
+  })
+
   test('a process that has not heard of it yet opens no session either', async () => {
     const user = await somebody(server)
     await kernelOf(server.server).directory.findUser(user.id)

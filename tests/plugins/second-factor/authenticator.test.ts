@@ -233,6 +233,26 @@ describe('at sign-in', () => {
     expect(body).not.toContain('passwords were tried')
   })
 
+  test('a form that comes twice at once leads on, and no wrong code is told', async () => {
+    const told = async () => (await eventsOf(server, 'user.factor_failed')).filter(({ user }) => user === id)
+    const { id } = await oauth.users.create({ username: 'doubly', password: ALICE.password })
+    const owner = await signedIn(server, { username: 'doubly', password: ALICE.password })
+    const { secret } = await setUpFactor(owner, server.url)
+    const agent = createUserAgent(server.url)
+    const login = { username: 'doubly', password: ALICE.password }
+    const page = await agent.submit(await agent.get(`${server.url}/account`), 'login', login)
+    const code = codeOf(secret)
+    const both = [agent, agent.clone()].map(async (one) => one.submit(page, 'second-factor', { code }))
+    const shown = await Promise.all(both)
+    expect(shown.map((one) => [one.status, asksForFactor(one)])).toEqual([[200, false], [200, false]])
+    // What is observed comes in the order in which it was.
+    const last = createUserAgent(server.url)
+    const asked = await last.submit(await last.get(`${server.url}/account`), 'login', login)
+    await last.submit(asked, 'second-factor', { code: '000000' })
+    await expect.poll(told).toHaveLength(1)
+    expect((await told())[0]!.count).toBe(1)
+  }) // prettier-ignore
+
   test('a form without its token is not taken for one that came before, when the factor goes meanwhile', async () => {
     const agent = await signedIn(server)
     const lacking = await signedIn(server)
