@@ -26,7 +26,7 @@ const sentIn = ({ sid }: Session): string => `mail to confirm sent to in ${sid}`
 const KIND = 'confirm-email'
 /** Each mail counts: nobody is to be sent hundreds. */
 const LIMITS: ThrottleLimits = {
-  accounts: 'ids of users',
+  ownerOf: (user) => ({ user }),
   account: { failures: 10, recovery: 600 },
   network: { failures: 40, recovery: 60 },
   everywhere: { failures: 20, recovery: 600 },

@@ -16,11 +16,19 @@ const WRONG_CODES = message('Too many wrong codes were tried: whoever tries them
 const WRONG_CODES_EVERYWHERE = message(
   'Too many wrong codes were tried: for a while, only browsers that you have used before may try',
 )
+const DEVICE_CODES = message('Too many wrong codes of devices were entered: the next one has to wait a while')
+const APPROVAL_CODES = message(
+  'Too many wrong codes were given with requests for your approval: the app that gives them is refused for a while',
+)
+const OTHERS = message('Something was tried too often: it is refused for a while')
 const MAILS = message('Too many mails with a link were asked for: the next one has to wait a while')
 /** By the kind of attempt: at the account from one network, and from all of them. */
 const LIMITS: ReadonlyMap<string, readonly [Message, Message]> = new Map([
+  ['user', [WRONG_PASSWORDS, WRONG_PASSWORDS_EVERYWHERE]],
   ['factor', [WRONG_CODES, WRONG_CODES_EVERYWHERE]],
   ['confirm-email', [MAILS, MAILS]],
+  ['device', [DEVICE_CODES, DEVICE_CODES]],
+  ['ciba-user-code', [APPROVAL_CODES, APPROVAL_CODES]],
 ])
 const WORDS: EventWords = {
   'user.registered': message('The account was made'),
@@ -61,7 +69,7 @@ const WORDS: EventWords = {
     ),
   'user.sign_in_failed': message('A wrong password was tried'),
   'limit.reached': ({ kind, limit }) => {
-    const [here, everywhere] = LIMITS.get(kind) ?? [WRONG_PASSWORDS, WRONG_PASSWORDS_EVERYWHERE]
+    const [here, everywhere] = LIMITS.get(kind) ?? [OTHERS, OTHERS]
     return limit === 'everywhere' ? everywhere : here
   },
   'user.signed_out': message('You signed out'),

@@ -13,7 +13,7 @@ export type Guess = (user: User, call: BrowserCall, check: () => Promise<boolean
  */
 const GUESSES: ThrottleLimits = {
   ...LIMITS,
-  accounts: 'ids of users',
+  ownerOf: (user) => ({ user }),
   everywhere: { failures: 20, recovery: 900 },
   marked: { failures: 20, recovery: 180 },
 }

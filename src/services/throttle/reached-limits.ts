@@ -2,10 +2,10 @@
  * Tells the audit log where guessing began to be refused: whose account it is where it is somebody's, and never what was
  * typed. When that is news is for the throttle.
  */
-import type { NewEvent } from '../../events.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { Directory } from '../directory.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
+import type { Owner } from './throttle-limits.ts'
 
 export interface ReachedLimit {
   /** Of attempt, such as `user`. */
@@ -13,13 +13,11 @@ export interface ReachedLimit {
   readonly limit: 'account' | 'network' | 'everywhere'
   /** Null where the limit is of all accounts. */
   readonly account: string | null
-  /** Whether it is the id of a user. */
-  readonly isUser: boolean
+  /** Whose it is, where the kind knows. */
+  readonly owner?: Owner | undefined
 }
 
 export type TellReached = (reached: ReachedLimit) => void
-
-type Owner = Pick<NewEvent, 'user' | 'client'>
 
 export interface TellReachedOptions {
   audit: Pick<Audit, 'observe'>
@@ -31,8 +29,7 @@ export interface TellReachedOptions {
 
 export function createTellReached({ audit, box, users, directory }: TellReachedOptions): TellReached {
   /** Null for nobody's, for what a plugin counts, and for anybody's while the database is away. */
-  async function findOwner(kind: string, account: string, isUser: boolean): Promise<Owner | null> {
-    if (isUser) return { user: account }
+  async function findOwner(kind: string, account: string): Promise<Owner | null> {
     try {
       if (kind === 'user') {
         // An address before a name, as at sign-in.
@@ -46,9 +43,9 @@ export function createTellReached({ audit, box, users, directory }: TellReachedO
     }
   }
 
-  async function observe({ kind, limit, account, isUser }: ReachedLimit): Promise<void> {
+  async function observe({ kind, limit, account, owner: known }: ReachedLimit): Promise<void> {
     if (account === null) return audit.observe({ type: 'limit.reached', details: { kind, limit } })
-    const owner = await findOwner(kind, account, isUser)
+    const owner = known ?? (await findOwner(kind, account))
     // The same hash as that of the failures before it.
     const hashed = owner === null ? { account: box.hash(`audited ${kind}\0${account}`) } : {}
     audit.observe({ type: 'limit.reached', ...owner, details: { kind, limit, ...hashed } })

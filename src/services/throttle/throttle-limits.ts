@@ -6,6 +6,11 @@ export interface Limit {
   readonly recovery: number
 }
 
+export interface Owner {
+  readonly user?: string
+  readonly client?: string
+}
+
 export interface ThrottleLimits {
   /** For one account from one network: an IPv4 address, an IPv6 /64. */
   readonly account: Limit
@@ -15,8 +20,8 @@ export interface ThrottleLimits {
   readonly everywhere?: Limit
   /** For one mark, from all networks together, in the place of all others; where it is used up, the others hold. */
   readonly marked?: Limit
-  /** What the account of an attempt is, for the audit log to say whose: else that is known of the kinds `user` and `client` alone. */
-  readonly accounts?: 'ids of users'
+  /** Whose the account of an attempt is, for the audit log, by ids: else that is known of the kinds `user` and `client` alone. */
+  readonly ownerOf?: (account: string) => Owner
   /** Attempts of one network that may wait for those under way; as many as come where it is not said. */
   readonly waiting?: number
 }

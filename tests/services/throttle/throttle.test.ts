@@ -165,9 +165,9 @@ test('parallel failures of one network lock each other out of nothing', async ()
 test('who reaches a limit is told of once, not who is refused there', async () => {
   const throttle = createThrottle()
   await failTimes(10, throttle, 'alice')
-  expect(told).toEqual([{ kind: 'user', limit: 'account', account: 'alice', isUser: false }])
+  expect(told).toEqual([{ kind: 'user', limit: 'account', account: 'alice' }])
   await failTimes(10, throttle, 'bob')
-  expect(told.slice(1)).toEqual([{ kind: 'user', limit: 'network', account: null, isUser: false }])
+  expect(told.slice(1)).toEqual([{ kind: 'user', limit: 'network', account: null }])
 })
 
 test('an attack that goes on is news again when all that it began with is forgotten', async () => {
@@ -206,7 +206,7 @@ test('an account from many networks is refused at its limit of all of them, by e
   expect(await failFromAfar(two, 'alice', 4)).toEqual([0, 0, 429, 429])
   expect(await fail(one, 'alice', '203.0.113.1')).toBe(429)
   expect(await failFromAfar(one, 'bob', 5)).toEqual([0, 0, 0, 0, 429])
-  const everywhere = { kind: 'user', limit: 'everywhere', isUser: false }
+  const everywhere = { kind: 'user', limit: 'everywhere' }
   expect(told).toEqual(['alice', 'alice', 'bob'].map((account) => ({ ...everywhere, account })))
 }) // prettier-ignore
 

@@ -29,6 +29,10 @@ const ID = 'code'
 const FIT = /^\P{Cc}{4,64}$/u
 /** Of one client at one person, from everywhere: four in an hour, once it has used up the first. */
 const GUESSES: ThrottleLimits = {
+  ownerOf(account) {
+    const [user = '', ...client] = account.split(' ')
+    return { user, client: client.join(' ') }
+  },
   account: { failures: 10, recovery: 900 },
   network: { failures: 40, recovery: 5 },
   everywhere: { failures: 20, recovery: 900 },

@@ -48,7 +48,12 @@ const ELSEWHERE = message(
 export async function addPages(fastify: FastifyInstance, requests: DeviceRequests): Promise<void> {
   const { oauth, browser, interactions, pages } = fastify
   const action = `${oauth.config.basePath}/device`
-  const throttle = oauth.throttle(PURPOSE, { account: TRIES, network: TRIES, everywhere: TRIES })
+  const throttle = oauth.throttle(PURPOSE, {
+    account: TRIES,
+    network: TRIES,
+    everywhere: TRIES,
+    ownerOf: (user) => ({ user }),
+  })
 
   function askForCode(call: PageCall, page: Partial<DevicePage>, status = 200): FastifyReply {
     const form = { action, csrfToken: browser.csrfToken(call, PURPOSE) }

@@ -349,6 +349,20 @@ describe('a code of their own', () => {
     expect(types).toEqual(expect.arrayContaining(['ciba.user_code_set', 'ciba.user_code_removed']))
   })
 
+  test('guesses at it are refused after a while, and its owner reads of that', async () => {
+    const person = await newPerson()
+    await setCode(person, { approval_code: 'Pflaume' })
+    const guess = { scope: 'openid', login_hint: person.username, user_code: 'Kirsche' }
+    let status = 400
+    for (let tries = 0; tries < 20 && status === 400; tries++) status = (await call(server, guess)).status
+    expect(status).toBe(429)
+    await expect
+      .poll(async () => (await audit.list({ type: 'limit.reached', user: person.id })).events)
+      .toMatchObject([{ client: 'call-centre', details: { kind: 'ciba-user-code', limit: 'account' } }])
+    const activity = await person.agent.get(`${server.url}/account/activity`)
+    expect(textOf(activity)).toContain('Too many wrong codes were given with requests for your approval')
+  })
+
   test('which no key of the server opens lets nobody ask, and stands in nobody’s way to another', async () => {
     const person = await newPerson()
     const form = { scope: 'openid', login_hint: person.username, user_code: 'Pflaume' }
