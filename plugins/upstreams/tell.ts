@@ -13,10 +13,21 @@ export function tellOperator(
   log.warn({ upstream: id, failure, reason: reasonsOf(cause).join(': ') }, 'a sign-in by an upstream failed')
 }
 
+/** What libraries say around the reason. */
+const SAYS_NOTHING = new Set(['something went wrong', 'fetch failed'])
+
+/** From the outermost to the first, each once. */
 function reasonsOf(error: unknown): string[] {
   if (!(error instanceof Error)) return []
+  const behind = reasonsOf(error.cause)
+  const own = reasonOf(error)
+  const isSaid = behind.some((one) => one.includes(own)) || (SAYS_NOTHING.has(own) && behind.length > 0)
+  return isSaid ? behind : [own, ...behind]
+}
+
+function reasonOf(error: Error): string {
+  if (error instanceof OutboundError) return error.reason
   const { code, error: said } = error as { code?: unknown; error?: unknown }
-  const own = error instanceof OutboundError ? error.reason : error.message
-  const named = [said ?? code].filter((one) => typeof one === 'string')
-  return [[own, ...named].join(' '), ...reasonsOf(error.cause)]
+  const named = [said ?? code].filter((one) => typeof one === 'string' && !error.message.includes(one))
+  return [error.message, ...named].join(' ')
 }
