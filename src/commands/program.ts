@@ -94,6 +94,8 @@ async function explain(error: unknown): Promise<string> {
     return `This cannot start: the database that DATABASE_URL names is out of reach: ${error.message || code}.`
   if (code !== undefined && /^(?:E[A-Z]+|[0-9A-Z]{5})$/.test(code))
     return `This cannot start: ${error.message || code}.`
+  if ((await import('../store/failures.ts')).isUnavailable(error))
+    return `The database went away meanwhile: ${error.message}. Once it is back, this can be tried again.`
   return error.stack ?? error.message
 }
 

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { runCommandHere } from '../support/command-here.ts'
+import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { createDatabase } from '../support/database.ts'
 import { runCommand } from '../support/process.ts'
 import { freePort } from '../support/settings.ts'
@@ -115,6 +116,15 @@ test('of a database from which nothing comes back: who it is, what to look at, a
   const sentence = `This cannot start: the database that DATABASE_URL names is out of reach: 127.0.0.1:${port} has not answered for 5 s; see that PostgreSQL is there, and that no firewall is between.\n`
   const asked = [refusal(['client', 'list'], given, runCommand), refusal(['serve'], given, runCommand)]
   expect(await Promise.all(asked)).toEqual([sentence, sentence])
+})
+
+test('of a database that goes away in the middle: that it did, and no stack', async () => {
+  const proxy = await startDatabaseProxy(database.url)
+  proxy.cutAt('clients', 'before')
+  const stderr = await refusal(['client', 'list'], { DATABASE_URL: proxy.url })
+  expect(stderr).toMatch(
+    /^The database went away meanwhile: Connection terminated unexpectedly\. Once it is back, this can be tried again\.\n$/,
+  )
 })
 
 describe('usage', () => {
