@@ -1,4 +1,7 @@
-/** docs/trusted-issuers.md, as it stands there: an issuer is registered on the command line, and by SEED_FILE; a job has no secret. */
+/**
+ * docs/trusted-issuers.md, as it stands there: an issuer is registered on the command line, and by SEED_FILE; a job has no secret.
+ * @needs latchkey-jwt-bearer, latchkey-federated-jwt
+ */
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { startServer } from '../support/server.ts'
