@@ -60,8 +60,11 @@ export async function addKeepAccount(fastify: FastifyInstance): Promise<void> {
       const { userId } = interaction.session
       request.actor = { kind: 'user', id: userId }
       await accountDeletions.cancel(userId)
-      return { note: userId, shown: { amr: [] } }
+      // Where nothing is missing any more they are signed in already.
+      return { note: userId, ...(interaction.missing.length > 0 ? { shown: { amr: [] } } : {}) }
     },
+    // Kept by this form already, though its answer never came, or from elsewhere: they read that it is.
+    changes: async ({ session, notes }) => session !== null && notes[STEP] !== session.userId,
   })
   // Who has kept it reads that before they go on.
   oauth.add('interactionStep', {
