@@ -110,7 +110,7 @@ function kindOf(type: string, message: Buffer): string | undefined {
   if (type === 'B' && second !== '') return second
   const text = type === 'Q' ? first : type === 'P' && first === '' ? second : ''
   if (text === '' || text === 'rollback') return undefined
-  return text.replaceAll(/'(?:[^']|'')*'/g, '?')
+  return text.replaceAll(/'(?:[^']|'')*'|\b\d+\b/g, '?')
 }
 
 function simpleQuery(text: string): Buffer {
