@@ -1,7 +1,7 @@
 /** Forms that browsers send to the steps: once, twice, late, or after they had expired. */
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { BrowserCall, InteractionStep, StepPage } from '../../src/doors/interaction.ts'
+import type { BrowserCall, InteractionStep, RefusalPage, StepPage } from '../../src/doors/interaction.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import { ExpiredForm, isTypedAgain } from '../pages/expired-form.ts'
 import { isEnd, type Endings } from './endings.ts'
@@ -44,7 +44,7 @@ export function createSubmit({ browser, oauth }: FastifyInstance, options: Submi
     wire: Wire,
     part: string | undefined,
     call: BrowserCall,
-  ): Promise<StepPage | undefined> {
+  ): Promise<RefusalPage | undefined> {
     const { stored, interaction } = loaded
     let result: Submitted
     try {
@@ -143,10 +143,18 @@ export function createSubmit({ browser, oauth }: FastifyInstance, options: Submi
     if (page === undefined) return call.reply
     const asked = instead ? pending!.step.name : name
     const done = isRefusal(page) ? await doneMeanwhile(address, loaded, [name, asked], wire, call) : undefined
-    if (done !== undefined) return walk.proceed(done, call)
-    if (page.event !== undefined) oauth.audit.observe(page.event)
-    return walk.show(loaded.interaction, { step, page }, call)
+    // Who signed out beside it was led on by nothing.
+    const isLedOn = done !== undefined && isSamePerson(done, loaded)
+    if (page.event !== undefined && !isLedOn) oauth.audit.observe(page.event)
+    return done === undefined ? walk.show(loaded.interaction, { step, page }, call) : walk.proceed(done, call)
   }
+}
+
+function isSamePerson(
+  { interaction: { session: one } }: Loaded,
+  { interaction: { session: other } }: Loaded,
+): boolean {
+  return one !== null && one.userId === other?.userId
 }
 
 function isRefusal({ status = 200 }: StepPage): boolean {

@@ -60,7 +60,11 @@ export interface StepPage {
   readonly page: string
   readonly model: Bag
   readonly status?: number
-  /** Of a refusal: observed for the audit log where it is shown, and not to who sent a form twice and is led on by the first. */
+}
+
+/** What a form that is not taken leads to. */
+export interface RefusalPage extends StepPage {
+  /** Observed for the audit log, unless the same person was led on by the same form, which came twice. */
   readonly event?: NewEvent
 }
 
@@ -129,7 +133,7 @@ export interface InteractionStep {
     call: BrowserCall,
     part?: string,
   ): Promise<
-    StepPage | Elsewhere | { note: unknown; session?: Session; shown?: Shown } | { someoneElse: true }
+    RefusalPage | Elsewhere | { note: unknown; session?: Session; shown?: Shown } | { someoneElse: true }
   >
   /**
    * What it has on the page of another step of its phase, for who would rather do this: a form of it that comes from there is taken, and

@@ -98,6 +98,8 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
   const isLate = (): boolean => isStale() || Date.now() - freshTime > STALE_AFTER
   // A failure from before it stood still says nothing of now.
   const isBehind = (): boolean => isLate() && performance.now() - failedAt > LATELY
+  /** For all who come before it is over. */
+  let reading: Promise<void> | undefined
 
   async function readUp(): Promise<void> {
     const end = performance.now() + AT_ONCE
@@ -105,6 +107,7 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     let most = database.connections().total + 1
     do await loop.now()
     while (isLate() && most-- > 0 && performance.now() < end)
+    reading = undefined
   }
 
   return {
@@ -130,7 +133,10 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
         })
       }
     },
-    catchUp: () => (isBehind() ? readUp() : undefined),
+    catchUp() {
+      if (reading === undefined && isBehind()) reading = readUp()
+      return reading
+    },
     age: () => (freshAt === -Infinity ? undefined : (performance.now() - freshAt) / 1000),
     async start() {
       await poll()

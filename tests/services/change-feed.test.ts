@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client as Connection } from 'pg'
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { createChangeFeed } from '../../src/services/change-feed.ts'
@@ -181,12 +182,16 @@ const CONNECTIONS = 10
 
 /** A feed whose polls fail while `state.failures` is above zero, each at once. */
 async function startFailing() {
-  const state = { failures: 0 }
+  const state = { failures: 0, onFailure: (): void => {} }
   const watched: Database = {
     ...database,
     connections: () => ({ total: CONNECTIONS, idle: CONNECTIONS, waiting: 0 }),
-    query: async (...call) =>
-      state.failures-- > 0 ? Promise.reject(new Error('gone')) : database.query(...call),
+    async query(...call) {
+      if (state.failures-- <= 0) return database.query(...call)
+      setTimeout(state.onFailure)
+      await sleep(5)
+      throw new Error('gone')
+    },
   }
   return { state, ...(await startFeed(watched)) }
 }
@@ -201,6 +206,22 @@ test.each([1, CONNECTIONS])(
     expect(() => feed.assertFresh()).not.toThrow()
   },
 )
+
+test('who comes while the connections that ended are tried waits for that, too', async () => {
+  const { state, feed } = await startFailing()
+  const asked: (Promise<void> | undefined)[] = []
+  // Between one try and the next, whoever comes.
+  state.onFailure = () => void asked.push(feed.catchUp())
+  state.failures = 3
+  passTime(61_000)
+  await feed.catchUp()
+  expect(asked).toHaveLength(3)
+  for (const waiting of asked) {
+    expect(waiting).toBeDefined()
+    await waiting
+  }
+  expect(() => feed.assertFresh()).not.toThrow()
+})
 
 test('what failed before it stood still says nothing of now', async () => {
   const { state, feed } = await startFailing()

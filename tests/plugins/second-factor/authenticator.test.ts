@@ -3,11 +3,13 @@
  * @needs latchkey-second-factor
  */
 import { decodeJwt } from 'jose'
+import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { asksForFactor, codeOf, recoveryCodesOn, secretOn, setUpFactor } from '../../support/authenticator.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, exchange, goThrough, SEED } from '../../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
+import { until } from '../../support/until.ts'
 import { age, eventsOf, signedIn } from '../account/owner.ts'
 
 const server = await startServer({}, { seed: SEED })
@@ -207,23 +209,29 @@ describe('at sign-in', () => {
     expect([waiting.status, asksForFactor(waiting)]).toEqual([429, true])
   })
 
+  /** Somebody of their own, who has set it up: what is told of them is of one test. */
+  async function somebodyWithFactor(username: string) {
+    const login = { username, password: ALICE.password }
+    const { id } = await oauth.users.create(login)
+    const owner = await signedIn(server, login)
+    const { secret } = await setUpFactor(owner, server.url)
+    const of = async (type: string) => (await eventsOf(server, type)).filter(({ user }) => user === id)
+    const begin = async (agent: UserAgent): Promise<Page> =>
+      agent.submit(await agent.get(`${server.url}/account`), 'login', login)
+    return { id, owner, secret, begin, told: async () => of('user.factor_failed'), of }
+  }
+
   test('a wrong code is told to its owner and to administrators, and so is that guessing was refused', async () => {
-    const owner = await signedIn(server)
-    await setUpFactor(owner, server.url)
+    const { owner, begin, told, of } = await somebodyWithFactor('guessed')
     const agent = createUserAgent(server.url)
-    let page = await withPassword(agent)
+    let page = await begin(agent)
     page = await agent.submit(page, 'second-factor', { code: '000000' })
     expect(page.status).toBe(403)
-    await expect
-      .poll(async () => (await eventsOf(server, 'user.factor_failed'))[0])
-      .toMatchObject({ user: alice, details: { factor: 'authenticator' } })
+    await expect.poll(told).toMatchObject([{ details: { factor: 'authenticator' } }])
     while (page.status !== 429) page = await agent.submit(page, 'second-factor', { code: '000000' })
-    // Told once while it goes on, so maybe for the guesses of another test already.
-    const reached = async () =>
-      new Set((await eventsOf(server, 'limit.reached')).map(({ user, details }) => ({ user, ...details })))
     await expect
-      .poll(reached)
-      .toEqual(new Set(['account', 'everywhere'].map((limit) => ({ user: alice, kind: 'factor', limit }))))
+      .poll(async () => (await of('limit.reached')).map(({ details }) => details).toReversed())
+      .toEqual(['account', 'everywhere'].map((limit) => ({ kind: 'factor', limit })))
     const { body } = await owner.get(`${server.url}/account/activity`)
     expect(body).toContain('A sign-in passed its first step, and a wrong code was tried as the second one')
     expect(body).toContain('Too many wrong codes were tried: whoever tries them is refused for a while')
@@ -234,24 +242,41 @@ describe('at sign-in', () => {
   })
 
   test('a form that comes twice at once leads on, and no wrong code is told', async () => {
-    const told = async () => (await eventsOf(server, 'user.factor_failed')).filter(({ user }) => user === id)
-    const { id } = await oauth.users.create({ username: 'doubly', password: ALICE.password })
-    const owner = await signedIn(server, { username: 'doubly', password: ALICE.password })
-    const { secret } = await setUpFactor(owner, server.url)
+    const { secret, begin, told } = await somebodyWithFactor('doubly')
     const agent = createUserAgent(server.url)
-    const login = { username: 'doubly', password: ALICE.password }
-    const page = await agent.submit(await agent.get(`${server.url}/account`), 'login', login)
+    const page = await begin(agent)
     const code = codeOf(secret)
     const both = [agent, agent.clone()].map(async (one) => one.submit(page, 'second-factor', { code }))
     const shown = await Promise.all(both)
-    expect(shown.map((one) => [one.status, asksForFactor(one)])).toEqual([[200, false], [200, false]])
+    expect(shown.map((one) => [one.status, asksForFactor(one)])).toEqual([
+      [200, false],
+      [200, false],
+    ])
     // What is observed comes in the order in which it was.
     const last = createUserAgent(server.url)
-    const asked = await last.submit(await last.get(`${server.url}/account`), 'login', login)
-    await last.submit(asked, 'second-factor', { code: '000000' })
+    await last.submit(await begin(last), 'second-factor', { code: '000000' })
+    await expect.poll(told).toMatchObject([{ count: 1 }])
+  })
+
+  test('a wrong code is told also where the sign-in is ended beside it', async () => {
+    const { begin, told } = await somebodyWithFactor('left')
+    const agent = createUserAgent(server.url)
+    const page = await begin(agent)
+    const holder = new Client({ connectionString: server.database.url })
+    await holder.connect()
+    await holder.query('begin; lock table throttles in share row exclusive mode')
+    const guess = agent.clone().submit(page, 'second-factor', { code: '000000' })
+    await until(async () =>
+      expect(
+        await server.database.query(`select pid from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`),
+      ).not.toEqual([]),
+    )
+    await agent.clone().get(`${server.url}/end-session`)
+    await holder.end()
+    expect(asksForFactor(await guess)).toBe(false)
     await expect.poll(told).toHaveLength(1)
-    expect((await told())[0]!.count).toBe(1)
-  }) // prettier-ignore
+  })
 
   test('a form without its token is not taken for one that came before, when the factor goes meanwhile', async () => {
     const agent = await signedIn(server)
