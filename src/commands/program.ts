@@ -92,11 +92,17 @@ async function explain(error: unknown): Promise<string> {
   if (code === 'EADDRINUSE') return `PORT ${port} on ${address} is in use.`
   if (isOfDatabase(error))
     return `This cannot start: the database that DATABASE_URL names is out of reach: ${error.message || code}.`
+  if (await isCutOff(error))
+    return `The database is not available now: ${error.message}. See whether it was done all the same, and try again.`
   if (code !== undefined && /^(?:E[A-Z]+|[0-9A-Z]{5})$/.test(code))
     return `This cannot start: ${error.message || code}.`
-  if ((await import('../store/failures.ts')).isUnavailable(error))
-    return `The database went away meanwhile: ${error.message}. Once it is back, this can be tried again.`
   return error.stack ?? error.message
+}
+
+/** A database that was reached. What fails at a file, a name or an address has another system call. */
+async function isCutOff(error: NetworkError): Promise<boolean> {
+  const { syscall = 'read' } = error
+  return /^(?:read|write)$/.test(syscall) && (await import('../store/failures.ts')).isUnavailable(error)
 }
 
 /** Nothing else is connected to before a start is done; HOST is looked up too. */

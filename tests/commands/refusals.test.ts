@@ -1,6 +1,7 @@
 /** What the command line refuses: one clear sentence on stderr, nothing on stdout, exit status 1. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { runCommandHere } from '../support/command-here.ts'
@@ -8,6 +9,7 @@ import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { createDatabase } from '../support/database.ts'
 import { runCommand } from '../support/process.ts'
 import { freePort } from '../support/settings.ts'
+import { until } from '../support/until.ts'
 
 const database = await createDatabase()
 const settings = { DATABASE_URL: database.url, SECRET_KEY: 'k'.repeat(40) }
@@ -118,13 +120,29 @@ test('of a database from which nothing comes back: who it is, what to look at, a
   expect(await Promise.all(asked)).toEqual([sentence, sentence])
 })
 
+const CUT =
+  /^The database is not available now: [^\n]*\. See whether it was done all the same, and try again\.\n$/
+
 test('of a database that goes away in the middle: that it did, and no stack', async () => {
   const proxy = await startDatabaseProxy(database.url)
   proxy.cutAt('clients', 'before')
   const stderr = await refusal(['client', 'list'], { DATABASE_URL: proxy.url })
-  expect(stderr).toMatch(
-    /^The database went away meanwhile: Connection terminated unexpectedly\. Once it is back, this can be tried again\.\n$/,
-  )
+  expect(stderr).toMatch(CUT)
+  expect(stderr).toContain(': Connection terminated unexpectedly.')
+})
+
+test('and of one that ends our connection', async () => {
+  const holder = new Client({ connectionString: database.url })
+  await holder.connect()
+  await holder.query('begin; lock table clients in access exclusive mode')
+  const listing = refusal(['client', 'list'])
+  await until(async () => {
+    const ended = await database.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`)
+    expect(ended).toHaveLength(1)
+  })
+  await holder.end()
+  expect(await listing).toMatch(CUT)
 })
 
 describe('usage', () => {

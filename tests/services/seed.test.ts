@@ -4,6 +4,7 @@ import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { getToken } from '../support/clients.ts'
+import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { basic } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'
@@ -108,6 +109,22 @@ test('a start that loses its connection in the middle of the file applies it all
   await holder.end()
   const client = { clientId: 'one', clientSecret: SECRET, basic: basic('one', SECRET) }
   expect(await getToken(await starting, client)).toMatchObject({ scope: 'read far' })
+})
+
+// What is read before, between and after what is written; and an answer to what was stored.
+test.each([
+  ['seed-entries-since', 'before'],
+  ['seed-entries-find', 'before'],
+  ['clients-present', 'before'],
+  ['names-registered', 'before'],
+  ['commit', 'after'],
+] as const)('nor does it matter where: %s, %s', async (statement, when) => {
+  const database = await createDatabase()
+  const proxy = await startDatabaseProxy(database.url)
+  proxy.cutAt(statement, when, statement === 'commit' ? 'seed-entries-insert' : undefined)
+  const { server, output } = await startServer({}, { seed: SEED, database: { ...database, url: proxy.url } })
+  expect(await server.oauth.users.authenticate('ann', SECRET)).toMatchObject({ username: 'Ann' })
+  expect(output().match(/the database is not available now, and is asked again for 10 s/g)).toHaveLength(1)
 })
 
 test('a changed file changes what it names, and leaves the rest', async () => {

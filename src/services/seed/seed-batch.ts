@@ -1,14 +1,12 @@
 /**
  * Applies some entries of a section: each with what is remembered of it in one transaction. What has to be hashed or asked for
- * is so before, outside of it; where the thing has changed meanwhile, once more. So is a batch whose connection was lost, as it is to a
- * process that stood still: what it had stored is seen then, and nothing is stored twice.
+ * is so before, outside of it; where the thing has changed meanwhile, once more.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { setTimeout as delay } from 'node:timers/promises'
 import { recordChanges } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
-import { isDuplicate, isUnavailable } from '../../store/failures.ts'
+import { isDuplicate } from '../../store/failures.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { Progress } from './progress.ts'
@@ -36,8 +34,6 @@ interface Proof {
 }
 
 const TRIES = 8
-/** Milliseconds until what the database could not take is tried again. */
-const AGAIN = 500
 /** More than there are places to hash at. */
 const IN_LINE = 8
 
@@ -61,10 +57,8 @@ export async function applyBatch<Row, Made>(
       for (const key of keys) await feed.announce(kind.kind, key)
       return
     } catch (error) {
-      // Somebody else was first, or it was stored and nobody said so: the next time it is there.
-      const isAway = isUnavailable(error)
-      if (!(isAway || isDuplicate(error)) || tried >= TRIES) throw error
-      if (isAway) await delay(AGAIN)
+      // Somebody else was first: the next time it is there.
+      if (!isDuplicate(error) || tried >= TRIES) throw error
     }
   }
 }

@@ -10,6 +10,7 @@ import type { SecretBox } from '../keys/secret-box.ts'
 import type { FindServerSecret } from '../keys/server-secrets.ts'
 import { withoutClashes } from './name-clashes.ts'
 import { judgeSeed } from './judge-seed.ts'
+import { patient } from './patience.ts'
 import { createProgress } from './progress.ts'
 import type { BatchOptions } from './seed-batch.ts'
 import { seededClients, wantedClients, type SeedClientsOptions } from './seed-clients.ts'
@@ -48,8 +49,10 @@ export interface SeederOptions
 
 const TRIES = 8
 
-export function createSeeder(options: SeederOptions): Seeder {
-  const { issuer, database, secret, box, log, limit } = options
+export function createSeeder(given: SeederOptions): Seeder {
+  const { issuer, secret, box, log, limit } = given
+  const options = { ...given, ...patient(given, log) }
+  const { database } = options
 
   async function apply(source: Source, sections: Sections, overlap: number): Promise<void> {
     const key = await secret('seed-file')
@@ -98,7 +101,7 @@ export function createSeeder(options: SeederOptions): Seeder {
   const asSeed = async (work: () => Promise<void>) => runAs({ kind: 'seed', id: null }, work)
   return {
     applyFile: async (path) => asSeed(async () => apply('SEED_FILE', await readSeedFile(path, log), 0)),
-    judgeFile: async (path) => judgeSeed(await readSeedFile(path, log), options),
+    judgeFile: async (path) => judgeSeed(await readSeedFile(path, log), given),
     apply: async (content, overlap) =>
       asSeed(async () => apply('The demo', sectionsOf(content, 'The demo', log), overlap)),
   }
