@@ -10,7 +10,7 @@ import { waitFor } from '../../src/http/wait.ts'
 import { isMailAddress, NO_MAIL_ADDRESS } from '../../src/protocol/mail-address.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
+import { ofUser, type ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
 import { readerOf } from '../mail/reader-of.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
@@ -26,7 +26,7 @@ const sentIn = ({ sid }: Session): string => `mail to confirm sent to in ${sid}`
 const KIND = 'confirm-email'
 /** Each mail counts: nobody is to be sent hundreds. */
 const LIMITS: ThrottleLimits = {
-  ownerOf: (user) => ({ user }),
+  ownerOf: ofUser,
   account: { failures: 10, recovery: 600 },
   network: { failures: 40, recovery: 60 },
   everywhere: { failures: 20, recovery: 600 },

@@ -69,7 +69,8 @@ export function createSignedIn(
   })
 
   /** What `token` rose to by the form. */
-  async function risenBy(call: BrowserCall, token: string, form: Wire): Promise<Session | null> {
+  async function risenBy(call: BrowserCall, token: string, form?: Wire): Promise<Session | null> {
+    if (form === undefined) return null
     for (const value of next.ledTo(call, token, form)) {
       const session = await sessions.find(value)
       if (session !== null) {
@@ -107,7 +108,7 @@ export function createSignedIn(
       const value = before === undefined || form === undefined ? undefined : next.after(call, before, form)
       const started = await sessions.start({ ...from, newBrowser }, before, value)
       if (started === null) {
-        const risen = value === undefined ? null : await risenBy(call, before!, form!)
+        const risen = value === undefined ? null : await risenBy(call, before!, form)
         if (risen !== null) return risen
         // Another process knew of the user what this one has not heard yet.
         await directory.reloadUser(user.id)
@@ -139,14 +140,14 @@ export function createSignedIn(
         if (former === undefined) return null
         const raised = await sessions.raise(former, session, factors, next.after(call, former, form))
         if (raised !== null) return open(call, raised)
-        return form === undefined ? null : risenBy(call, former, form)
+        return risenBy(call, former, form)
       }
       const isMissing = async (): Promise<boolean> =>
         (await assurance.missing(session.userId, factors, asked)).length > 0
       const rise = async (): Promise<Session | null> => {
         const raised = await pendingSessions.raise(token, session, factors, next.after(call, token, form))
         if (raised !== null) return wait(call, raised)
-        return form === undefined ? null : risenBy(call, token, form)
+        return risenBy(call, token, form)
       }
       if (await isMissing()) return rise()
       const { amr, acr } = factors
@@ -160,7 +161,7 @@ export function createSignedIn(
         cookies.session.read(request),
       )
       if (completed === null) {
-        const risen = form === undefined ? null : await risenBy(call, token, form)
+        const risen = await risenBy(call, token, form)
         if (risen !== null) return risen
         await directory.reloadUser(session.userId)
         return (await isMissing()) ? rise() : null

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { User } from '../../src/doors/user.ts'
-import { LIMITS, type ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
+import { LIMITS, ofUser, type ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
 
 /** What `check` says. Throws 429, before anything is checked, for who has guessed wrong too often. */
 export type Guess = (user: User, call: BrowserCall, check: () => Promise<boolean>) => Promise<boolean>
@@ -13,7 +13,7 @@ export type Guess = (user: User, call: BrowserCall, check: () => Promise<boolean
  */
 const GUESSES: ThrottleLimits = {
   ...LIMITS,
-  ownerOf: (user) => ({ user }),
+  ownerOf: ofUser,
   everywhere: { failures: 20, recovery: 900 },
   marked: { failures: 20, recovery: 180 },
 }

@@ -66,7 +66,9 @@ export function createSetupStep({
       const { session, notes, formFor } = interaction
       const { codes: sealed, user, saved = false } = (notes[STEP] as Note | undefined) ?? {}
       if (session === null) return 'done'
-      if (sealed !== undefined && user === session.userId && !saved) {
+      // Of a factor that was reset meanwhile they would be good for nothing.
+      const areTheirs = sealed !== undefined && user === session.userId && (await authenticators.has(user))
+      if (areTheirs && !saved) {
         const codes = JSON.parse(box.open(sealed, contextOf(interaction, user))) as string[]
         return { page: 'factor-setup-codes', model: { ...formFor(STEP, SAVED), codes } }
       }

@@ -51,6 +51,7 @@ export function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFe
   }
 
   async function reload(key: string): Promise<T> {
+    await feed.catchUp()
     feed.assertFresh()
     const pending = loading.get(key)
     if (pending !== undefined) return pending

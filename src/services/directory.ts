@@ -134,14 +134,10 @@ export function createDirectory(
     },
     cachedClient: (clientId) => clients.peek(clientId) ?? unregistered.peekServed(clientId),
     async reloadClient(clientId) {
-      await feed.catchUp()
       return (await clients.reload(clientId)) ?? unregistered.find(clientId)
     },
     findUser: async (id) => users.get(id),
-    async reloadUser(id) {
-      await feed.catchUp()
-      return users.reload(id)
-    },
+    reloadUser: async (id) => users.reload(id),
     recordKindsOf: async (id) => recordKinds.get(id),
     findResource: async (identifier) => resources.get(identifier),
     async resourceNamed(name) {

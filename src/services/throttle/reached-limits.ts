@@ -5,7 +5,7 @@
 import type { Audit } from '../audit/audit.ts'
 import type { Directory } from '../directory.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
-import type { Owner } from './throttle-limits.ts'
+import type { Owner, ThrottleLimits } from './throttle-limits.ts'
 
 export interface ReachedLimit {
   /** Of attempt, such as `user`. */
@@ -14,7 +14,7 @@ export interface ReachedLimit {
   /** Null where the limit is of all accounts. */
   readonly account: string | null
   /** Whose it is, where the kind knows. */
-  readonly owner?: Owner | undefined
+  readonly ownerOf?: ThrottleLimits['ownerOf']
 }
 
 export type TellReached = (reached: ReachedLimit) => void
@@ -28,9 +28,10 @@ export interface TellReachedOptions {
 }
 
 export function createTellReached({ audit, box, users, directory }: TellReachedOptions): TellReached {
-  /** Null for nobody's, for what a plugin counts, and for anybody's while the database is away. */
-  async function findOwner(kind: string, account: string): Promise<Owner | null> {
+  /** Null for nobody's, for what a plugin counts and says nothing of, and for anybody's while the database is away. */
+  async function findOwner({ kind, ownerOf }: ReachedLimit, account: string): Promise<Owner | null> {
     try {
+      if (ownerOf !== undefined) return ownerOf(account)
       if (kind === 'user') {
         // An address before a name, as at sign-in.
         const user = (await users.findByEmail(account)) ?? (await users.find(account))
@@ -43,9 +44,10 @@ export function createTellReached({ audit, box, users, directory }: TellReachedO
     }
   }
 
-  async function observe({ kind, limit, account, owner: known }: ReachedLimit): Promise<void> {
+  async function observe(reached: ReachedLimit): Promise<void> {
+    const { kind, limit, account } = reached
     if (account === null) return audit.observe({ type: 'limit.reached', details: { kind, limit } })
-    const owner = known ?? (await findOwner(kind, account))
+    const owner = await findOwner(reached, account)
     // The same hash as that of the failures before it.
     const hashed = owner === null ? { account: box.hash(`audited ${kind}\0${account}`) } : {}
     audit.observe({ type: 'limit.reached', ...owner, details: { kind, limit, ...hashed } })

@@ -11,6 +11,9 @@ export interface Owner {
   readonly client?: string
 }
 
+/** Of limits whose accounts are users, by their ids. */
+export const ofUser = (user: string): Owner => ({ user })
+
 export interface ThrottleLimits {
   /** For one account from one network: an IPv4 address, an IPv6 /64. */
   readonly account: Limit

@@ -96,10 +96,10 @@ function createThrottle(
   /** By the request whose failure it was: those that are refused from now on are told of by nobody. */
   function tellNews({ source, account, pair, everywhere: whole }: Try): void {
     const now = performance.now()
-    const owner = account === null ? undefined : limits.ownerOf?.(account)
+    const { ownerOf } = limits
     if (isNews(source.bucket, now)) tell({ kind, limit: 'network', account: null })
-    if (pair !== undefined && isNews(pair.bucket, now)) tell({ kind, limit: 'account', account, owner })
-    if (whole !== undefined && isNews(whole, now)) tell({ kind, limit: 'everywhere', account, owner })
+    if (pair !== undefined && isNews(pair.bucket, now)) tell({ kind, limit: 'account', account, ownerOf })
+    if (whole !== undefined && isNews(whole, now)) tell({ kind, limit: 'everywhere', account, ownerOf })
   }
 
   /** Takes a place; or the limit that those under way could use up. Throws at a limit. */

@@ -120,6 +120,19 @@ describe('who must show one and has none', () => {
     expect(recoveryCodesOn(done)).toEqual([])
   }) // prettier-ignore
 
+  test('the codes of a factor that was reset meanwhile are shown no more', async () => {
+    const agent = createUserAgent(server.url)
+    const page = await withPassword(agent, ROOT)
+    const shown = await agent.submit(page, 'totp', { code: codeOf(secretOn(page)) })
+    const codes = recoveryCodesOn(shown)
+    expect(codes).toHaveLength(10)
+    await oauth.users.resetFactors((await oauth.users.find(ROOT.username))!.id)
+    // They have shown it: what they asked for is open to them.
+    const arrived = await agent.get(shown.url)
+    expect([recoveryCodesOn(arrived), new URL(arrived.url).pathname]).toEqual([[], '/account'])
+    for (const code of codes) expect(arrived.body).not.toContain(code)
+  })
+
   test('by a form that is sent twice, as by a double click, once', async () => {
     const agent = createUserAgent(server.url)
     const page = await withPassword(agent, ROOT)

@@ -12,6 +12,7 @@ import { networkOf } from '../../../../src/protocol/network.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
 import { DEVICE_CODE } from '../../../../src/services/clients/client-kinds.ts'
 import { isOfClient } from '../../../../src/services/clients/same-client.ts'
+import { ofUser } from '../../../../src/services/throttle/throttle-limits.ts'
 import type { PageCall } from '../../../pages/index.ts'
 import type { FormTarget } from '../../../pages/models.ts'
 import type { Decision } from '../decision.ts'
@@ -52,7 +53,7 @@ export async function addPages(fastify: FastifyInstance, requests: DeviceRequest
     account: TRIES,
     network: TRIES,
     everywhere: TRIES,
-    ownerOf: (user) => ({ user }),
+    ownerOf: ofUser,
   })
 
   function askForCode(call: PageCall, page: Partial<DevicePage>, status = 200): FastifyReply {
