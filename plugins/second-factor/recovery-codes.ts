@@ -10,6 +10,8 @@ export interface RecoveryCodes {
   make(userId: string): Promise<readonly string[]>
   /** How many are left, 0 where no SECRET_KEY fits them any more; null where none were ever made. */
   left(userId: string): Promise<number | null>
+  /** Whether any of them is still good. */
+  areGood(userId: string, codes: readonly string[]): Promise<boolean>
   /** Whether it is one of theirs, and was not used: it is from here on. */
   spend(userId: string, code: string): Promise<boolean>
   remove(userId: string): Promise<void>
@@ -34,11 +36,12 @@ export function createRecoveryCodes({ users }: Kernel): RecoveryCodes {
     describe: ({ hashes }) => ({ left: hashes.length }),
   })
 
-  async function left(userId: string): Promise<number | null> {
+  /** None where no key fits them any more. */
+  async function hashesOf(userId: string): Promise<readonly string[] | undefined> {
     try {
-      return (await records.get(userId, ID))?.value.hashes.length ?? null
+      return (await records.get(userId, ID))?.value.hashes
     } catch (error) {
-      if (error instanceof UnreadableError) return 0
+      if (error instanceof UnreadableError) return []
       throw error
     }
   }
@@ -51,7 +54,11 @@ export function createRecoveryCodes({ users }: Kernel): RecoveryCodes {
       await setSole(records, userId, ID, value, event)
       return codes
     },
-    left,
+    left: async (userId) => (await hashesOf(userId))?.length ?? null,
+    async areGood(userId, codes) {
+      const hashes = new Set(await hashesOf(userId))
+      return codes.some((code) => hashes.has(hashOf(userId, code)))
+    },
     async spend(userId, code) {
       for (let tries = 0; tries < TRIES; tries++) {
         const had = await records.get(userId, ID)

@@ -66,11 +66,11 @@ export function createSetupStep({
       const { session, notes, formFor } = interaction
       const { codes: sealed, user, saved = false } = (notes[STEP] as Note | undefined) ?? {}
       if (session === null) return 'done'
-      // Of a factor that was reset meanwhile they would be good for nothing.
-      const areTheirs = sealed !== undefined && user === session.userId && (await authenticators.has(user))
-      if (areTheirs && !saved) {
-        const codes = JSON.parse(box.open(sealed, contextOf(interaction, user))) as string[]
-        return { page: 'factor-setup-codes', model: { ...formFor(STEP, SAVED), codes } }
+      if (sealed !== undefined && user === session.userId && !saved) {
+        const codes = JSON.parse(box.tryOpen(sealed, contextOf(interaction, user)) ?? '[]') as string[]
+        // Those of a factor that was reset meanwhile, or that others replaced, are good for nothing.
+        if (await recoveryCodes.areGood(user, codes))
+          return { page: 'factor-setup-codes', model: { ...formFor(STEP, SAVED), codes } }
       }
       return (await isNeeded(interaction)) ? page(interaction) : 'done'
     },

@@ -99,9 +99,11 @@ async function explain(error: unknown): Promise<string> {
   return error.stack ?? error.message
 }
 
-/** A database that was reached. What fails at a file, a name or an address has another system call. */
+/** From a database that was reached, in the middle of something: not where it refused us, or cannot do it. */
 async function isCutOff(error: NetworkError): Promise<boolean> {
-  const { syscall = 'read' } = error
+  const { code, syscall = 'read' } = error
+  if (code !== undefined && !code.startsWith('E')) return /^(?:08|57P0[1245]|25P0[34])/.test(code)
+  // What fails at a file, a name or an address has another system call.
   return /^(?:read|write)$/.test(syscall) && (await import('../store/failures.ts')).isUnavailable(error)
 }
 

@@ -105,9 +105,12 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     const end = performance.now() + AT_ONCE
     // What was under way may have begun before, and each of the connections may have ended meanwhile.
     let most = database.connections().total + 1
-    do await loop.now()
-    while (isLate() && most-- > 0 && performance.now() < end)
-    reading = undefined
+    try {
+      do await loop.now()
+      while (isLate() && most-- > 0 && performance.now() < end)
+    } finally {
+      reading = undefined
+    }
   }
 
   return {

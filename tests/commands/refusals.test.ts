@@ -136,13 +136,34 @@ test('and of one that ends our connection', async () => {
   await holder.connect()
   await holder.query('begin; lock table clients in access exclusive mode')
   const listing = refusal(['client', 'list'])
-  await until(async () => {
-    const ended = await database.query(`select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`)
-    expect(ended).toHaveLength(1)
-  })
-  await holder.end()
+  try {
+    await until(async () => {
+      const ended = await database.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`)
+      expect(ended).toHaveLength(1)
+    })
+  } finally {
+    await holder.end()
+  }
   expect(await listing).toMatch(CUT)
+})
+
+test.each([
+  ['57P03', 'the database system is starting up'],
+  ['53300', 'sorry, too many clients already'],
+  ['25006', 'cannot execute INSERT in a read-only transaction'],
+])('of one that refuses us (%s): what it says, and nothing of what was done', async (code, words) => {
+  const fields = ['SFATAL', `C${code}`, `M${words}`].map((field) => `${field}\0`).join('')
+  const message = Buffer.from(`E\0\0\0\0${fields}\0`)
+  message.writeInt32BE(message.length - 1, 1)
+  const refusing = createServer((socket) =>
+    socket.on('error', () => {}).once('data', () => socket.end(message)),
+  )
+  await once(refusing.listen(0, '127.0.0.1'), 'listening')
+  atEndOfFile(async () => refusing.close())
+  const { port } = refusing.address() as AddressInfo
+  const url = `postgresql://me:hidden@127.0.0.1:${port}/latchkey`
+  expect(await refusal(['client', 'list'], { DATABASE_URL: url })).toBe(`This cannot start: ${words}.\n`)
 })
 
 describe('usage', () => {

@@ -124,7 +124,7 @@ test.each([
   proxy.cutAt(statement, when, statement === 'commit' ? 'seed-entries-insert' : undefined)
   const { server, output } = await startServer({}, { seed: SEED, database: { ...database, url: proxy.url } })
   expect(await server.oauth.users.authenticate('ann', SECRET)).toMatchObject({ username: 'Ann' })
-  expect(output().match(/the database is not available now, and is asked again for 10 s/g)).toHaveLength(1)
+  expect(output().match(/the database is not available now, and is asked again for 5 s/g)).toHaveLength(1)
 })
 
 test('a changed file changes what it names, and leaves the rest', async () => {

@@ -31,7 +31,7 @@ export function createTellReached({ audit, box, users, directory }: TellReachedO
   /** Null for nobody's, for what a plugin counts and says nothing of, and for anybody's while the database is away. */
   async function findOwner({ kind, ownerOf }: ReachedLimit, account: string): Promise<Owner | null> {
     try {
-      if (ownerOf !== undefined) return ownerOf(account)
+      if (ownerOf !== undefined) return await ownerOf(account)
       if (kind === 'user') {
         // An address before a name, as at sign-in.
         const user = (await users.findByEmail(account)) ?? (await users.find(account))
@@ -47,9 +47,10 @@ export function createTellReached({ audit, box, users, directory }: TellReachedO
   async function observe(reached: ReachedLimit): Promise<void> {
     const { kind, limit, account } = reached
     if (account === null) return audit.observe({ type: 'limit.reached', details: { kind, limit } })
-    const owner = await findOwner(reached, account)
+    const { user, client } = (await findOwner(reached, account)) ?? {}
+    const owner = { ...(user === undefined ? {} : { user }), ...(client === undefined ? {} : { client }) }
     // The same hash as that of the failures before it.
-    const hashed = owner === null ? { account: box.hash(`audited ${kind}\0${account}`) } : {}
+    const hashed = user === client ? { account: box.hash(`audited ${kind}\0${account}`) } : {}
     audit.observe({ type: 'limit.reached', ...owner, details: { kind, limit, ...hashed } })
   }
 

@@ -24,7 +24,7 @@ export interface ThrottleLimits {
   /** For one mark, from all networks together, in the place of all others; where it is used up, the others hold. */
   readonly marked?: Limit
   /** Whose the account of an attempt is, for the audit log, by ids: else that is known of the kinds `user` and `client` alone. */
-  readonly ownerOf?: (account: string) => Owner
+  readonly ownerOf?: (account: string) => Owner | Promise<Owner>
   /** Attempts of one network that may wait for those under way; as many as come where it is not said. */
   readonly waiting?: number
 }

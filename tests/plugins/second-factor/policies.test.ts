@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { asksForFactor, codeOf, recoveryCodesOn, secretOn, setUpFactor } from '../../support/authenticator.ts'
 import { basic } from '../../support/requests.ts'
 import { routesOf } from '../../support/routes.ts'
-import { startServer, type TestServer } from '../../support/server.ts'
+import { startBeside, startServer, type TestServer } from '../../support/server.ts'
 import {
   ALICE,
   answerOf,
@@ -120,18 +120,43 @@ describe('who must show one and has none', () => {
     expect(recoveryCodesOn(done)).toEqual([])
   }) // prettier-ignore
 
-  test('the codes of a factor that was reset meanwhile are shown no more', async () => {
+  test('the codes are shown by another process, too, which has not heard of the factor yet', async () => {
+    const beside = await startBeside(server)
+    const there = `http://127.0.0.1:${beside.settings.PORT}`
+    const { id } = (await oauth.users.find(ROOT.username))!
     const agent = createUserAgent(server.url)
     const page = await withPassword(agent, ROOT)
-    const shown = await agent.submit(page, 'totp', { code: codeOf(secretOn(page)) })
-    const codes = recoveryCodesOn(shown)
-    expect(codes).toHaveLength(10)
-    await oauth.users.resetFactors((await oauth.users.find(ROOT.username))!.id)
-    // They have shown it: what they asked for is open to them.
-    const arrived = await agent.get(shown.url)
-    expect([recoveryCodesOn(arrived), new URL(arrived.url).pathname]).toEqual([[], '/account'])
-    for (const code of codes) expect(arrived.body).not.toContain(code)
+    expect(await beside.server.oauth.users.hasFactors(id)).toBe(false)
+    // It leads on, and nobody follows here.
+    const sender = createUserAgent(there, { origin: new URL(server.url).origin })
+    const reader = createUserAgent(there)
+    const keep = (from: UserAgent, to: UserAgent) =>
+      from.cookies.forEach((value, name) => to.cookies.set(name, value))
+    keep(agent, sender)
+    const { action, fields } = findForm(page, 'totp')!
+    const { headers } = await sender.post(action, { ...fields, code: codeOf(secretOn(page)) })
+    keep(sender, reader)
+    const { pathname, search } = new URL(headers.get('location')!, server.url)
+    expect(recoveryCodesOn(await reader.get(there + pathname + search))).toHaveLength(10)
   })
+
+  test.each([false, true])(
+    'the codes of a factor that was reset meanwhile are shown no more, set up anew elsewhere: %s',
+    async (anew) => {
+      const agent = createUserAgent(server.url)
+      const page = await withPassword(agent, ROOT)
+      const shown = await agent.submit(page, 'totp', { code: codeOf(secretOn(page)) })
+      const codes = recoveryCodesOn(shown)
+      expect(codes).toHaveLength(10)
+      await oauth.users.resetFactors((await oauth.users.find(ROOT.username))!.id)
+      const other = createUserAgent(server.url)
+      if (anew) await setUpOnTheWay(other, await withPassword(other, ROOT))
+      // They have shown it: what they asked for is open to them.
+      const arrived = await agent.get(shown.url)
+      expect([recoveryCodesOn(arrived), new URL(arrived.url).pathname]).toEqual([[], '/account'])
+      for (const code of codes) expect(arrived.body).not.toContain(code)
+    },
+  )
 
   test('by a form that is sent twice, as by a double click, once', async () => {
     const agent = createUserAgent(server.url)
