@@ -80,7 +80,7 @@ test('an error page that cannot be shown is an error in JSON', async () => {
 
 test('details, and the way back where there is one; else the start page', async () => {
   const told = await (await server.get('/told')).text()
-  expect(told).toContain('<code>https://prints.example/x</code>')
+  expect(told).toContain('<code dir="ltr">https://prints.example/x</code>')
   expect(told).toContain('<a class="button primary" href="https://prints.example/">')
   expect(await (await server.get('/fault')).text()).toContain('<a class="button primary" href="/">')
 })
