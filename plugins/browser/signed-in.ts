@@ -106,9 +106,13 @@ export function createSignedIn(
       const newBrowser = await isNews(call.request, user)
       const before = cookies.session.read(call.request)
       const value = before === undefined || form === undefined ? undefined : next.after(call, before, form)
+      // Of the same form at once one starts it; one that comes a little later may come in the next turn of what leads there.
+      const rise = async () => (value === undefined ? null : risenBy(call, before!, form))
+      const risenBefore = await rise()
+      if (risenBefore !== null) return risenBefore
       const started = await sessions.start({ ...from, newBrowser }, before, value)
       if (started === null) {
-        const risen = value === undefined ? null : await risenBy(call, before!, form)
+        const risen = await rise()
         if (risen !== null) return risen
         // Another process knew of the user what this one has not heard yet.
         await directory.reloadUser(user.id)

@@ -1,5 +1,5 @@
 /** A form of an interaction that is sent twice at once, as by a double click: the person goes on with whichever answer they get. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { withClient } from '../../src/store/connections.ts'
 import { signedIn } from '../plugins/account/owner.ts'
 import { codeOf, secretOn } from '../support/authenticator.ts'
@@ -200,6 +200,18 @@ describe('of the account, two clicks', () => {
     // What opened before opens nothing.
     expect((await agent.get(`${server.url}/account`)).url).toContain('/sign-in?')
     for (const one of agents) expect((await one.get(`${server.url}/account`)).url).toBe(`${server.url}/account`)
+  })
+
+  test('on a new password, half a minute apart: the second one goes on with the session of the first', async () => {
+    const { agent, page } = await opened(FORMS['a new password']!.path)
+    const { id, fields, done } = FORMS['a new password']!
+    const agents = [agent.clone(), agent.clone()]
+    const pages = [await agents[0]!.submit(page, id, fields(page))]
+    vi.setSystemTime(Date.now() + 30_000)
+    onTestFinished(() => void vi.useRealTimers())
+    pages.push(await agents[1]!.submit(page, id, fields(page)))
+    expect(pages.map(({ status, body }) => [status, done.test(body)])).toEqual([[200, true], [200, true]])
+    expect(agents[1]!.cookies.get(SESSION)).toBe(agents[0]!.cookies.get(SESSION))
   })
 
   test.runIf(isThere('latchkey-second-factor'))('while the codes of a new authenticator app are made, the second click waits for them', async () => {
