@@ -8,6 +8,7 @@ const UNAVAILABLE = /^(?:08|53|57P|58)|^(?:25006|25P03|25P04|55P03|57014|XX000)$
 /** lock_not_available and query_canceled: the statement was ended, and its connection is as good as before. */
 const ENDED: ReadonlySet<string> = new Set(['55P03', '57014'])
 const NETWORK = /^(?:ECONN|EPIPE|ENOENT|EACCES|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/
+const CLOSED = /cannot use a pool after calling end/i
 const DRIVER =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|cannot use a pool after calling end/i
 
@@ -46,6 +47,11 @@ export function isElsewhere(error: unknown): boolean {
     if (severity === 'ERROR' && typeof code === 'string') return /^(?:08|57P)/.test(code)
   }
   return false
+}
+
+/** Whether it was we who closed the database: no later try finds it open. */
+export function isClosed(error: unknown): boolean {
+  return error instanceof Error && CLOSED.test(error.message)
 }
 
 /** Whether the database is away or cannot take the statement now; the caller answers 503 and may be asked again. */

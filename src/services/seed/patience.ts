@@ -5,7 +5,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../store/database.ts'
-import { isUnavailable } from '../../store/failures.ts'
+import { isClosed, isUnavailable } from '../../store/failures.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 
 interface Asked {
@@ -37,9 +37,4 @@ export function patient({ database, audit }: Asked, log: FastifyBaseLogger): Ask
     database: { ...database, query: async (...call) => patiently(async () => database.query(...call)) },
     audit: { ...audit, transaction: async (work) => patiently(async () => audit.transaction(work)) },
   }
-}
-
-/** By us: the start was given up. */
-function isClosed(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('after calling end')
 }

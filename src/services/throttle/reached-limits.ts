@@ -50,7 +50,8 @@ export function createTellReached({ audit, box, users, directory }: TellReachedO
     const { user, client } = (await findOwner(reached, account)) ?? {}
     const owner = { ...(user === undefined ? {} : { user }), ...(client === undefined ? {} : { client }) }
     // The same hash as that of the failures before it.
-    const hashed = user === client ? { account: box.hash(`audited ${kind}\0${account}`) } : {}
+    const isKnown = user !== undefined || client !== undefined
+    const hashed = isKnown ? {} : { account: box.hash(`audited ${kind}\0${account}`) }
     audit.observe({ type: 'limit.reached', ...owner, details: { kind, limit, ...hashed } })
   }
 
