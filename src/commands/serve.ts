@@ -180,6 +180,7 @@ function stopInOrder(
       server.log.info({ signal }, 'stopping')
       setTimeout(() => process.exit(1), stopsWithin(delay)).unref()
       server.drain.begin()
+      kernelOf(server).seeder.stop()
       if (delay > 0) await sleep(delay * 1000)
       const parted = stopLettingIn()
       const release = await (cluster.isWorker

@@ -88,6 +88,25 @@ test('chosen secrets and passwords that take longer to hash than a plugin may: i
   }
 }) // prettier-ignore
 
+test('SIGTERM in the middle of it: what is stored stays, the rest is left to the next start', async () => {
+  const database = await createDatabase()
+  const users = Array.from({ length: 600 }, (_, at) => ({
+    username: `user-${at}`,
+    password: `a password of ${at}`,
+  }))
+  const ended = Promise.withResolvers<number | null>()
+  function onLaunch(child: ChildProcess): void {
+    child.stdout!.on('data', (text: string) => text.includes('of 600 users applied') && child.kill('SIGTERM'))
+    child.once('close', ended.resolve)
+  }
+  const starting = spawnServer({ SECRET_KEY, ...HASHING_SLOWLY }, { seed: { users }, database, onLaunch })
+  await expect(starting).rejects.toThrow('stopping')
+  expect(await ended.promise).toBe(0)
+  const [row] = await database.query<{ count: number }>('select count(*)::int from users')
+  expect(row!.count % 100).toBe(0)
+  expect(row!.count).toBeLessThan(600)
+})
+
 test.concurrent.for([
   ['its registration', `export default () => new Promise(() => {})`],
   [

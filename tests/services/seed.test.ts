@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { getToken } from '../support/clients.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
@@ -113,6 +114,7 @@ test('a start that loses its connection in the middle of the file applies it all
 
 // What is read before, between and after what is written; and an answer to what was stored.
 test.each([
+  ['seed-file', 'before'],
   ['seed-entries-since', 'before'],
   ['seed-entries-find', 'before'],
   ['clients-present', 'before'],
@@ -125,6 +127,18 @@ test.each([
   const { server, output } = await startServer({}, { seed: SEED, database: { ...database, url: proxy.url } })
   expect(await server.oauth.users.authenticate('ann', SECRET)).toMatchObject({ username: 'Ann' })
   expect(output().match(/the database is not available now, and is asked again for 5 s/g)).toHaveLength(1)
+})
+
+test('who stops meanwhile does not wait until it is there again', async () => {
+  const database = await createDatabase()
+  const proxy = await startDatabaseProxy(database.url)
+  const { server, output } = await startServer({}, { seed: SEED, database: { ...database, url: proxy.url } })
+  await proxy.cut()
+  const { seeder } = kernelOf(server)
+  const applied = seeder.apply(SEED, 0).catch((error: unknown) => error)
+  await until(() => expect(output()).toContain('the database is not available now'))
+  seeder.stop()
+  expect(await applied).toMatchObject({ name: 'AbortError' })
 })
 
 test('a changed file changes what it names, and leaves the rest', async () => {

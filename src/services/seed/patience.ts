@@ -7,19 +7,25 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../store/database.ts'
 import { isClosed, isUnavailable } from '../../store/failures.ts'
 import type { AuditTrail } from '../audit/audit.ts'
+import type { FindServerSecret } from '../keys/server-secrets.ts'
 
 interface Asked {
   database: Database
   audit: AuditTrail
+  secret: FindServerSecret
 }
 
 /** Milliseconds after its first failure in which something is asked again, and between two tries. */
 const [PATIENCE, PAUSE] = [5000, 500]
 
-/** The same two, whose single queries and noted transactions run again. */
-export function patient({ database, audit }: Asked, log: FastifyBaseLogger): Asked {
+/** The same, whose single queries and noted transactions run again, until `signal`. */
+export function patient(
+  { database, audit, secret }: Asked,
+  log: FastifyBaseLogger,
+  signal: AbortSignal,
+): Asked {
   async function patiently<T>(ask: () => Promise<T>): Promise<T> {
-    for (let end: number | undefined; ; await delay(PAUSE)) {
+    for (let end: number | undefined; ; await delay(PAUSE, undefined, { signal })) {
       try {
         return await ask()
       } catch (error) {
@@ -36,5 +42,6 @@ export function patient({ database, audit }: Asked, log: FastifyBaseLogger): Ask
   return {
     database: { ...database, query: async (...call) => patiently(async () => database.query(...call)) },
     audit: { ...audit, transaction: async (work) => patiently(async () => audit.transaction(work)) },
+    secret: async (name) => patiently(async () => secret(name)),
   }
 }

@@ -25,6 +25,8 @@ export interface BatchOptions {
   saying: ReadonlyMap<string, Said>
   /** When we began to remember, in a database that was in use before. */
   since: Date | undefined
+  /** Whether nobody waits for it any more. */
+  signal: AbortSignal
 }
 
 /** That a change may be made, the hash that it needs, if any, and what that was found out for. */
@@ -43,7 +45,7 @@ export async function applyBatch<Row, Made>(
   progress: Progress,
   options: BatchOptions,
 ): Promise<void> {
-  const { audit, feed } = options
+  const { audit, feed, signal } = options
   const proofs = new Map<string, Proof>()
   for (let tried = 1; ; tried++) {
     try {
@@ -51,7 +53,7 @@ export async function applyBatch<Row, Made>(
         write(query, note, kind, batch, proofs, options),
       )
       if (unproven.length > 0) {
-        await prove(kind, unproven, proofs, progress)
+        await prove(kind, unproven, proofs, progress, signal)
         continue
       }
       for (const key of keys) await feed.announce(kind.kind, key)
@@ -128,11 +130,13 @@ async function prove<Row, Made>(
   changes: readonly Change<Row>[],
   proofs: Map<string, Proof>,
   progress: Progress,
+  signal: AbortSignal,
 ): Promise<void> {
   const waiting = [...changes]
   const work = async (): Promise<void> => {
     for (let change = waiting.shift(); change !== undefined; change = waiting.shift()) {
       const { key, place } = change.wanted
+      signal.throwIfAborted()
       try {
         const hash = await hashFor(kind, change, progress)
         await kind.check?.({ ...change, hash })

@@ -17,7 +17,7 @@ export async function applySection<Row, Made>(
   progress: Progress,
   options: Omit<BatchOptions, 'saying' | 'since'>,
 ): Promise<void> {
-  const { memory, database, log, source } = options
+  const { memory, database, log, source, signal } = options
   const saying = new Map<string, Said>()
   for (const { key, members } of wanted) saying.set(key, memory.digest(key, inOneOrder(kind, members)))
   const [row] = await database.query(statements.since)
@@ -28,6 +28,7 @@ export async function applySection<Row, Made>(
   const batches = partsOf(changed, BATCH)
   progress.begin(kind.section, changed.length)
   while (batches.length > 0) {
+    signal.throwIfAborted()
     const [batch] = batches.splice(Math.floor(Math.random() * batches.length), 1)
     await applyBatch(kind, batch!, progress, { ...options, saying, since: row?.saidAt })
     progress.done(batch!.length)

@@ -31,11 +31,13 @@ export interface Seeder {
   judgeFile(path: string): Promise<readonly string[]>
   /** The same as `applyFile` of content that no file holds; a secret of a client works `overlap` seconds beside its successor. */
   apply(content: Entry, overlap: number): Promise<void>
+  /** What is being applied ends soon, with an `AbortError`: what of it is stored stays, and the next start goes on from there. */
+  stop(): void
 }
 
 export interface SeederOptions
   extends
-    Omit<BatchOptions, 'memory' | 'saying' | 'since' | 'source'>,
+    Omit<BatchOptions, 'memory' | 'saying' | 'signal' | 'since' | 'source'>,
     Omit<SeedClientsOptions, 'overlap'>,
     SeedUsersOptions {
   /** The identifier of the default resource. */
@@ -50,9 +52,11 @@ export interface SeederOptions
 const TRIES = 8
 
 export function createSeeder(given: SeederOptions): Seeder {
-  const { issuer, secret, box, log, limit } = given
-  const options = { ...given, ...patient(given, log) }
-  const { database } = options
+  const { issuer, box, log, limit } = given
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const options = { ...given, ...patient(given, log, signal), signal }
+  const { database, secret } = options
 
   async function apply(source: Source, sections: Sections, overlap: number): Promise<void> {
     const key = await secret('seed-file')
@@ -101,6 +105,7 @@ export function createSeeder(given: SeederOptions): Seeder {
   const asSeed = async (work: () => Promise<void>) => runAs({ kind: 'seed', id: null }, work)
   return {
     applyFile: async (path) => asSeed(async () => apply('SEED_FILE', await readSeedFile(path, log), 0)),
+    stop: () => stopping.abort(),
     judgeFile: async (path) => judgeSeed(await readSeedFile(path, log), given),
     apply: async (content, overlap) =>
       asSeed(async () => apply('The demo', sectionsOf(content, 'The demo', log), overlap)),
