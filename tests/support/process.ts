@@ -94,6 +94,7 @@ async function start(given: Settings, options: SpawnOptions): Promise<SpawnedSer
   })
   const output = () => both.join('')
   await untilReady(url, child, output)
+  await untilSaid(output, settings)
   return { url, pid: child.pid ?? 0, database, settings, output, stop, ...requestsTo(url) }
 }
 
@@ -146,6 +147,16 @@ async function untilReady(url: string, child: ChildProcess, output: () => string
   }
   child.kill('SIGKILL')
   throw new Error(`The server did not become ready at ${discovery}:\n${output().slice(-4_000)}`)
+}
+
+/**
+ * The log is written beside all else, and may come after the first answers: with this line all is there that the start said. Where nobody
+ * gets to read it, nothing is waited for in vain.
+ */
+async function untilSaid(output: () => string, { LOG_LEVEL }: Settings): Promise<void> {
+  if (!['trace', 'debug', 'info'].includes(String(LOG_LEVEL))) return
+  const deadline = Date.now() + 5000
+  while (!output().includes('"msg":"ready"') && Date.now() < deadline) await sleep(5)
 }
 
 /** Asked of the socket alone: most of a start nobody is there, and a `fetch` that finds nobody costs as much as an answer. */
