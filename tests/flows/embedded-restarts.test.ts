@@ -84,7 +84,7 @@ test('what would start it again is gone as well: the process ends, and its next 
   await expect
     .poll(async () => statusOf(server.get('/healthz')).catch(() => 'ended'), { timeout: 60_000 })
     .toBe('ended')
-  expect(server.output()).toContain('"level":"fatal"')
+  await expect.poll(server.output).toContain('"level":"fatal"')
   const next = await spawnServer(server.settings)
   const introspected = await next.post('/introspect', { token }, client.basic)
   expect(await introspected.json()).toMatchObject({ active: true })

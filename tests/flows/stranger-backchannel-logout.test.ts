@@ -77,10 +77,10 @@ test('the metadata offers it, and members of a client are checked', async () => 
   expect((await runCommand(bad, settings)).status).toBe(1)
 })
 
-test('the start names the origin that may be asked', () => {
-  expect(server.output()).toContain(
-    `UNSAFE_OUTBOUND_ORIGINS LETS CLIENTS MAKE THIS SERVER ASK http://127.0.0.1:${port}`,
-  )
+test('the start names the origin that may be asked', async () => {
+  await expect
+    .poll(server.output)
+    .toContain(`UNSAFE_OUTBOUND_ORIGINS LETS CLIENTS MAKE THIS SERVER ASK http://127.0.0.1:${port}`)
 })
 
 test('an app that is down when its user signs out is told once it is up', async () => {
