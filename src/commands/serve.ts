@@ -14,6 +14,7 @@ import { readIdentity } from '../services/tls-identity.ts'
 import { startOwnPostgres } from '../services/database/own-postgres.ts'
 import { type CertificateListener, listenForCertificates } from './certificate-listener.ts'
 import { listenForMetrics, type MetricsListener } from './metrics-listener.ts'
+import type { Preparation } from './prepare.ts'
 import { readSettings } from './read-settings.ts'
 import type { SampleApp } from './sample-app.ts'
 import { onStopSignal, stopsWithin } from './signals.ts'
@@ -37,8 +38,9 @@ export async function serve(environment: SettingValues): Promise<void> {
   postgres?.catch(() => {})
   const supervises = config.WORKERS > 1 && cluster.isPrimary
   const modules = supervises ? undefined : Promise.all([import('../server.ts'), import('./welcome.ts')])
-  if (cluster.isPrimary && !(await isPrepared(config, postgres, port))) {
-    process.exitCode = 1
+  const preparation = cluster.isPrimary ? await prepareDatabase(config, postgres, port) : 'done'
+  if (preparation !== 'done') {
+    process.exitCode = preparation === 'stopped' ? 0 : 1
     return
   }
   if (modules === undefined) return superviseWorkers(config, { port, taken }, await postgres)
@@ -83,21 +85,21 @@ export async function serve(environment: SettingValues): Promise<void> {
   }
 }
 
-/** Whether the database is as a server needs it, or was made so; what is embedded is left where it is not. */
-async function isPrepared(
+/** Makes the database as a server needs it, where it is not; what is embedded is left where that does not come to its end. */
+async function prepareDatabase(
   config: Config,
   postgres: Promise<EmbeddedPostgres> | undefined,
   port: number,
-): Promise<boolean> {
+): Promise<Preparation> {
   const { prepareApart } = await import('./prepare.ts')
   const embedded = await postgres
-  let prepared = false
+  let preparation: Preparation = 'failed'
   try {
-    prepared = await prepareApart(config, embedded, port)
+    preparation = await prepareApart(config, embedded, port)
   } finally {
-    if (!prepared) await embedded?.stop()
+    if (preparation !== 'done') await embedded?.stop()
   }
-  return prepared
+  return preparation
 }
 
 async function sayCautions(config: Config, log: FastifyBaseLogger): Promise<void> {

@@ -1,5 +1,7 @@
 /** SIGTERM and SIGINT: the first asks a process to stop in order, a later one ends it at once. */
 
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+
 /** Milliseconds within which a signal is the same one: npm hands Ctrl-C on to who has had it from the terminal. */
 const ECHO = 1000
 
@@ -11,17 +13,17 @@ export function stopsWithin(delay: number): number {
   return 2 * delay * 1000 + PATIENCE
 }
 
-/** `stop` runs once; `force` when somebody asks again. */
-export function onStopSignal(stop: (signal: NodeJS.Signals) => Promise<void>, force: () => void): void {
+/** `stop` runs once; `force` when somebody asks again. Nobody listens any more after what comes back was called. */
+export function onStopSignal(stop: (signal: NodeJS.Signals) => unknown, force: () => void): () => void {
   let asked: number | undefined
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      if (asked !== undefined) {
-        if (performance.now() - asked > ECHO) force()
-        return
-      }
-      asked = performance.now()
-      void stop(signal)
-    })
+  function listen(signal: NodeJS.Signals): void {
+    if (asked !== undefined) {
+      if (performance.now() - asked > ECHO) force()
+      return
+    }
+    asked = performance.now()
+    void stop(signal)
   }
+  for (const signal of SIGNALS) process.on(signal, listen)
+  return () => SIGNALS.forEach((signal) => process.off(signal, listen))
 }

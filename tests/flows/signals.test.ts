@@ -5,7 +5,7 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { atEndOfFile } from '../support/cleanup.ts'
-import { createDatabase } from '../support/database.ts'
+import { createDatabase, createEmptyDatabase } from '../support/database.ts'
 import { runCommand, spawnServer } from '../support/process.ts'
 import { requestsTo } from '../support/requests.ts'
 import { GUARDED_SCOPE, getAccessToken, statusOf, toClient } from '../support/service.ts'
@@ -79,24 +79,46 @@ test('npm start hands SIGTERM on, ends with status 0 and leaves no process', asy
   await expect(server.get('/healthz')).rejects.toThrow('fetch failed')
 })
 
-/** Asks the server to stop, as its operator would, so many milliseconds after a process of it began to listen for that. */
-const stopWhileStarting = (ms: number): string => `import cluster from 'node:cluster'
-const { on } = process
-process.on = function (event, listener) {
-  on.call(this, event, listener)
-  if (event === 'SIGTERM' && (cluster.isWorker || process.env.WORKERS === '1'))
-    setTimeout(() => process.kill(cluster.isWorker ? process.ppid : process.pid, 'SIGTERM'), ${ms})
-  return this
-}`
+/**
+ * NODE_OPTIONS with which the server is asked to stop, as its operator would, so many milliseconds after a process of it began to listen
+ * for that: of its workers where it has any. What prepares the database is not the server.
+ */
+function stoppedAfter(ms: number): string {
+  const program = `import cluster from 'node:cluster'
+    const { on } = process
+    let isAsked = process.argv[2] !== 'serve' || !(cluster.isWorker || process.env.WORKERS === '1')
+    process.on = function (event, listener) {
+      on.call(this, event, listener)
+      if (event === 'SIGTERM' && !isAsked) {
+        isAsked = true
+        setTimeout(() => process.kill(cluster.isWorker ? process.ppid : process.pid, 'SIGTERM'), ${ms})
+      }
+      return this
+    }`
+  return `--import data:text/javascript,${encodeURIComponent(program)}`
+}
 
 test.each([1, 2].flatMap((WORKERS) => [0, 3, 10, 30, 100].map((ms) => ({ WORKERS, ms }))))(
   'asked to stop while it starts, it ends with status 0: $WORKERS worker(s), after $ms ms',
-  async (given) => {
-    const { WORKERS, ms } = given
-    const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(stopWhileStarting(ms))}`
-    const { settings } = await prepare({ WORKERS, NODE_OPTIONS }, { database: await createDatabase() })
+  async ({ WORKERS, ms }) => {
+    const given = { WORKERS, NODE_OPTIONS: stoppedAfter(ms) }
+    const { settings } = await prepare(given, { database: await createDatabase() })
     const { status, stdout, stderr } = await runCommand(['serve'], settings)
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(stdout).toContain('stopping')
   },
 )
+
+test('asked to stop while it prepares the database, in turn at later moments: each time it ends with status 0, and the database is prepared in the end', async () => {
+  const database = await createEmptyDatabase()
+  const SECRET_KEY = 'k'.repeat(40)
+  const { settings } = await prepare({ SECRET_KEY, WORKERS: 1 }, { database })
+  for (const ms of [0, 250, 500, 750, 1000, 1500, 2000]) {
+    const { status, stderr } = await runCommand(['serve'], { ...settings, NODE_OPTIONS: stoppedAfter(ms) })
+    expect({ ms, status, stderr }).toEqual({ ms, status: 0, stderr: '' })
+    const open = 'select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
+    await expect.poll(async () => database.query(open)).toHaveLength(0)
+  }
+  const server = await spawnServer({ SECRET_KEY }, { database })
+  expect(await statusOf(server.get('/readyz'))).toBe(200)
+}) // prettier-ignore
