@@ -17,8 +17,9 @@ export default defineConfig({
     // Many tests wait for another process, or for the clock: one worker more than there are cores. With two more a run is not shorter.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
-    // The cores have enough to do: garbage is collected where it was made, and what is young stays longer among its like.
-    execArgv: ['--single-threaded-gc', '--min-semi-space-size=64', '--max-semi-space-size=64'],
+    // The cores have enough to do: garbage is collected where it was made, and what is young stays longer among its like. A server of a test
+    // is 15 MB that live until it is closed: with room for ten of them a run takes a tenth less than with room for three.
+    execArgv: ['--single-threaded-gc', '--min-semi-space-size=192', '--max-semi-space-size=192'],
     experimental: { viteModuleRunner: false },
     // What is waited for comes in its own time: on a busy machine, later.
     testTimeout: 400_000,
