@@ -42,6 +42,12 @@ async function untilGrain(began: number): Promise<void> {
   await delay(GRAIN - ((performance.now() - began) % GRAIN))
 }
 
+interface Judgement {
+  proven: Client | undefined
+  /** Whoever the first claim names, as last seen: by now memory may have dropped it, as of a change. */
+  claimed: Client | null
+}
+
 export interface ClientAuthenticatorOptions {
   doors: DoorRegistry
   directory: Directory
@@ -70,17 +76,19 @@ export function createClientAuthenticator(options: ClientAuthenticatorOptions): 
     return !unchanged && (await proves(stored)) && stored !== null ? stored : undefined
   }
 
-  async function findProven(
+  async function judge(
     presented: readonly Presented[],
     claims: readonly string[],
     request: FastifyRequest,
     wire: Wire,
     attempt: Attempt,
-  ): Promise<Client | undefined> {
+  ): Promise<Judgement> {
     let wrong = false
+    let first: Client | null = null
     try {
       for (const claimed of claims) {
-        const client = await prove(claimed, async (one) => {
+        const proven = await prove(claimed, async (one) => {
+          if (claimed === claims[0]) first = one
           const { method, owner } = judgeOf(presented, claimed, one)
           // Another method than its own looks at nobody, in the time of an unknown client.
           const judged = one !== null && mayUse(one, method) ? one : null
@@ -88,9 +96,9 @@ export function createClientAuthenticator(options: ClientAuthenticatorOptions): 
           wrong ||= one !== null && !proves
           return proves
         })
-        if (client !== undefined) return client
+        if (proven !== undefined) return { proven, claimed: first }
       }
-      return undefined
+      return { proven: undefined, claimed: first }
     } catch (error) {
       // While the database is away, 503 in place of 401 would still tell a guess that is wrong from one that is right.
       if (wrong) void attempt.failed().catch(() => {})
@@ -100,11 +108,10 @@ export function createClientAuthenticator(options: ClientAuthenticatorOptions): 
   }
 
   /** An unknown client by a keyed hash: its name may be a secret that was put in the wrong place. */
-  function observeFailure(claimed: string, presented: readonly Presented[]): void {
-    const known = directory.cachedClient(claimed)
-    const details = known === undefined ? { account: box.hash(`audited client\0${claimed}`) } : {}
+  function observeFailure(name: string, known: Client | null, presented: readonly Presented[]): void {
+    const details = known === null ? { account: box.hash(`audited client\0${name}`) } : {}
     audit.observe({ type: 'client.authentication_failed', client: known?.clientId, details })
-    if (known === undefined || presented.some(({ method }) => mayUse(known, method))) return
+    if (known === null || presented.some(({ method }) => mayUse(known, method))) return
     const { clientId: client, authenticationMethod: registered = [...WHEN_UNSET].join(' or ') } = known
     log.warn(
       { client, used: presented.map(({ method }) => method).join(' or '), registered },
@@ -120,13 +127,13 @@ export function createClientAuthenticator(options: ClientAuthenticatorOptions): 
       const [account] = claims
       if (account !== undefined) {
         const attempt = await throttle.attempt(account, request.ip)
-        const proven = await findProven(presented, claims, request, wire, attempt)
+        const { proven, claimed } = await judge(presented, claims, request, wire, attempt)
         if (proven !== undefined && (publicClients || !proven.isPublic())) {
           attempt.succeeded()
           assertInOrder(proven)
           return proven
         }
-        observeFailure(account, presented)
+        observeFailure(account, claimed, presented)
         try {
           await attempt.failed()
         } finally {

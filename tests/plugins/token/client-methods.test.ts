@@ -1,8 +1,9 @@
 /** Ways for clients to prove who they are that plugins add: which of them judges a request, and what is left of it then. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { ClientAuthentication } from '../../../src/doors/client.ts'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import { createClient } from '../../support/clients.ts'
 import { createDatabase } from '../../support/database.ts'
@@ -149,6 +150,17 @@ test('no client falls back to a method that it is not registered for; the log sa
     { level: 'warn', client: sealed, used: 'badge', registered: 'seal' },
     { level: 'warn', client: clientId, used: 'client_secret_basic', registered: 'client_secret_post' },
   ])
+})
+
+test('a client of which memory keeps nothing, as while others change, is named where it fails', async () => {
+  const client_id = await registered('badge')
+  const { directory } = kernelOf(server.server)
+  const peek = vi.spyOn(directory, 'cachedClient').mockReturnValue(undefined)
+  expect(await answer({ client_id, badge: 'bad badge' })).toBe('401 invalid_client')
+  peek.mockRestore()
+  const { audit } = server.server.oauth
+  const types = async () => (await audit.list({ client: client_id })).events.map(({ type }) => type)
+  await expect.poll(types).toContain('client.authentication_failed')
 })
 
 test('no handler sees what a method of a plugin reads', async () => {
