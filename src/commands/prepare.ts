@@ -9,12 +9,12 @@ import { kernelOf } from '../http/kernel-of.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
 import { stdoutLog } from '../services/log-destination.ts'
 import { missingMigrations } from '../store/migrate.ts'
-import { onStopSignal, stopsWithin } from './signals.ts'
+import { MORE, onStopSignal, stopsWithin } from './signals.ts'
 
-/** A failure was told by the process that prepares. What it had stored when it was stopped stays, and the next start goes on from there. */
+/** A failure was told by the process that prepares, unless it was killed. What it had stored when it was stopped stays, and the next start goes on from there. */
 export type Preparation = 'done' | 'failed' | 'stopped'
 
-/** Has it done where migrations are missing; what else has changed since is left to the start itself. Who is asked to stop hands that on. */
+/** Has it done where migrations are missing; what else has changed since is left to the start itself. A SIGTERM or SIGINT that comes meanwhile is handed on. */
 export async function prepareApart(
   { DATABASE_URL, DATABASE_SCHEMA: schema }: Config,
   postgres: EmbeddedPostgres | undefined,
@@ -31,18 +31,18 @@ export async function prepareApart(
     (signal) => {
       stopping = true
       child.kill(signal)
+      setTimeout(() => child.kill('SIGKILL'), stopsWithin(0) + MORE).unref()
     },
     () => {
       child.kill('SIGKILL')
       process.exit(1)
     },
   )
-  const [status] = (await once(child, 'exit')) as [number | null]
+  const [status, by] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
+  // The child, before it listens, is ended by the signal. Who stops goes on listening: the same signal may come once more.
+  if (stopping && (status === 0 || by === 'SIGTERM' || by === 'SIGINT')) return 'stopped'
   listenNoMore()
-  // Before it listens itself, a signal ends it.
-  if (stopping && status === null) return 'stopped'
-  if (status !== 0) return 'failed'
-  return stopping ? 'stopped' : 'done'
+  return status === 0 ? 'done' : 'failed'
 }
 
 /** Does it here. Throws what keeps a server from starting. */

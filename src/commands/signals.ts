@@ -8,6 +8,9 @@ const ECHO = 1000
 /** Milliseconds that requests may take to finish once no more are taken. */
 const PATIENCE = 25_000
 
+/** Milliseconds that a process of ours has beyond its own, before whoever waits for it ends it. */
+export const MORE = 1000
+
 /** Milliseconds after which a process that was asked to stop ends, with status 1 if need be; `delay` is SHUTDOWN_DELAY. */
 export function stopsWithin(delay: number): number {
   return 2 * delay * 1000 + PATIENCE

@@ -4,13 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
 import { listenForMetrics } from './metrics-listener.ts'
-import { onStopSignal, stopsWithin } from './signals.ts'
+import { MORE, onStopSignal, stopsWithin } from './signals.ts'
 import { onServing, tellTakers } from './taking.ts'
 
 /** Milliseconds before a worker that died is replaced. */
 const PAUSE = 1000
-/** Milliseconds that a worker has beyond its own. */
-const MORE = 1000
 /** Set for the worker that does what is done once on a machine. */
 const FIRST = 'LATCHKEY_FIRST_WORKER'
 

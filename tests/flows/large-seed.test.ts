@@ -118,7 +118,7 @@ test.each([
     const stored = await count()
     expect(stored % 100).toBe(0)
     expect(stored).toBeLessThan(600)
-    const open = 'select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
+    const open = `select from pg_stat_activity where datname = current_database() and application_name = 'latchkey'`
     await expect.poll(async () => database.query(open)).toHaveLength(0)
     const again = await spawnServer({ SECRET_KEY }, { seed: { users }, database })
     expect(await count()).toBe(600)

@@ -80,18 +80,27 @@ test('npm start hands SIGTERM on, ends with status 0 and leaves no process', asy
 })
 
 /**
- * NODE_OPTIONS with which the server is asked to stop, as its operator would, so many milliseconds after a process of it began to listen
- * for that: of its workers where it has any. What prepares the database is not the server.
+ * NODE_OPTIONS with which the server is asked to stop, as its operator would, so many milliseconds after it began to listen for that, and
+ * while it listens. With workers, a worker's listening counts, and the supervisor is asked. What prepares the database is not the server.
  */
 function stoppedAfter(ms: number): string {
   const program = `import cluster from 'node:cluster'
-    const { on } = process
+    const { on, off } = process
+    let timer
     let isAsked = process.argv[2] !== 'serve' || !(cluster.isWorker || process.env.WORKERS === '1')
     process.on = function (event, listener) {
       on.call(this, event, listener)
       if (event === 'SIGTERM' && !isAsked) {
         isAsked = true
-        setTimeout(() => process.kill(cluster.isWorker ? process.ppid : process.pid, 'SIGTERM'), ${ms})
+        timer = setTimeout(() => process.kill(cluster.isWorker ? process.ppid : process.pid, 'SIGTERM'), ${ms})
+      }
+      return this
+    }
+    process.off = function (event, listener) {
+      off.call(this, event, listener)
+      if (event === 'SIGTERM' && timer !== undefined) {
+        clearTimeout(timer)
+        isAsked = false
       }
       return this
     }`
@@ -116,7 +125,7 @@ test('asked to stop while it prepares the database, in turn at later moments: ea
   for (const ms of [0, 250, 500, 750, 1000, 1500, 2000]) {
     const { status, stderr } = await runCommand(['serve'], { ...settings, NODE_OPTIONS: stoppedAfter(ms) })
     expect({ ms, status, stderr }).toEqual({ ms, status: 0, stderr: '' })
-    const open = 'select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
+    const open = `select from pg_stat_activity where datname = current_database() and application_name = 'latchkey'`
     await expect.poll(async () => database.query(open)).toHaveLength(0)
   }
   const server = await spawnServer({ SECRET_KEY }, { database })
