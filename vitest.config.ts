@@ -20,7 +20,8 @@ export default defineConfig({
     // The cores have enough to do: garbage is collected where it was made, and what is young stays longer among its like. A server of a test
     // is 15 MB that live until it is closed: with room for ten of them a run takes a tenth less than with room for three.
     execArgv: ['--single-threaded-gc', '--min-semi-space-size=192', '--max-semi-space-size=192'],
-    experimental: { viteModuleRunner: false },
+    // Nothing is mocked: modules are loaded as Node does it, and nothing looks into them before.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     // What is waited for comes in its own time: on a busy machine, later.
     testTimeout: 400_000,
     hookTimeout: 200_000,

@@ -1,6 +1,7 @@
 /**
- * The template engine: `@fastify/view` with Eta, its templates compiled from memory when they are registered. What a
- * template prints is escaped, a member that its model lacks throws, and every page stands in the one layout.
+ * The template engine: `@fastify/view` with Eta, its templates compiled from memory, ours when one is first shown and those of
+ * others when they are registered. What a template prints is escaped, a member that its model lacks throws, and every page
+ * stands in the one layout.
  */
 import view from '@fastify/view'
 import { Eta, type TemplateFunction } from 'eta/core'
@@ -43,8 +44,11 @@ export interface Reading {
 }
 
 export interface Compiled {
-  /** Throws `ConfigError` for one that does not compile, or would print without escaping. */
-  add(name: string, source: string): void
+  /**
+   * Throws `ConfigError` for one that does not compile, or would print without escaping. One of ours compiles (the tests show each), and is
+   * compiled when it is `shown`: all of them take a start, and a command, fifty milliseconds.
+   */
+  add(name: string, source: string, when?: 'now' | 'shown'): void
   has(name: string): boolean
   /** From now on pages stand in it by `title('…', { area: '<name>', here: '<text of a link>' })`. */
   addArea(name: string, area: Area): void
@@ -80,6 +84,18 @@ const UNESCAPED = /<%[-_]?\s*~|\boutput\(|__eta/
 /** By the source, which is all that a function is made of: several servers of a process compile each once. */
 const functions = new Map<string, TemplateFunction>()
 
+function compiledOnce(eta: Eta, source: string): TemplateFunction {
+  const made = functions.get(source) ?? eta.compile(source)
+  functions.set(source, made)
+  return made
+}
+
+function compiledLate(eta: Eta, source: string): TemplateFunction {
+  return function (...given) {
+    return compiledOnce(eta, source).apply(this, given)
+  }
+}
+
 export function compileTemplates(site: Site): Compiled {
   return createEngine(site).compiled
 }
@@ -110,12 +126,13 @@ function createEngine(site: Site) {
     return { ...own, site: strict(site, 'site'), areas: strict(areas, 'areas'), model: strict(model, name) }
   }
   const compiled: Compiled = {
-    add(name, source) {
+    add(name, source, when = 'now') {
       if (UNESCAPED.test(source)) throw new ConfigError(`The template ${name} prints without escaping.`)
       try {
-        const made = functions.get(source) ?? eta.compile(source)
-        functions.set(source, made)
-        eta.loadTemplate(`${name}.eta`, made)
+        eta.loadTemplate(
+          `${name}.eta`,
+          when === 'shown' ? compiledLate(eta, source) : compiledOnce(eta, source),
+        )
       } catch (cause) {
         throw new ConfigError(`The template ${name} does not compile.`, { cause })
       }

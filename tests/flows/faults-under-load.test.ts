@@ -45,7 +45,7 @@ async function untilRefused(books: Books, more = told(books, / 503$/)): Promise<
 }
 
 test('connections are cut, PostgreSQL crashes, a process is killed, the other one stopped; each is started again', async () => {
-  const postgres = await createOwnPostgres(await temporaryDirectory())
+  const postgres = await createOwnPostgres(await temporaryDirectory(), { begins: 'migrated' })
   await postgres.start()
   const stage = await setStageOn(postgres)
   for (let times = 0; times < 3; times++) {
@@ -112,8 +112,8 @@ test('the disk of the database is full, and has room again', async (context) => 
 })
 
 test('the primary is gone for good, and its synchronous standby promoted', async () => {
-  const primary = await createOwnPostgres(await temporaryDirectory())
-  const standby = await createOwnPostgres(await temporaryDirectory(), { empty: true })
+  const primary = await createOwnPostgres(await temporaryDirectory(), { begins: 'migrated' })
+  const standby = await createOwnPostgres(await temporaryDirectory(), { begins: 'nothing' })
   await primary.copyTo(standby)
   await standby.sh('touch "$1/standby.signal"', standby.cluster)
   await primary.start(SYNCHRONOUS)

@@ -38,8 +38,8 @@ interface Stage {
 
 /** A primary with a standby that each commit waits for, and two processes. */
 async function setStage(): Promise<Stage> {
-  const primary = await createOwnPostgres(await temporaryDirectory())
-  const standby = await createOwnPostgres(await temporaryDirectory(), { empty: true })
+  const primary = await createOwnPostgres(await temporaryDirectory(), { begins: 'migrated' })
+  const standby = await createOwnPostgres(await temporaryDirectory(), { begins: 'nothing' })
   await primary.copyTo(standby)
   await standby.sh('touch "$1/standby.signal"', standby.cluster)
   await primary.start()

@@ -60,6 +60,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     throw error
   }
   const runDirectory = await mkdtemp(join(tmpdir(), 'latchkey-run-'))
+  // PostgreSQL of a root run is not root, and copies what is kept there.
+  await chmod(runDirectory, 0o755)
   const { main, sharing, directory } = await bundling
   project.provide('templateUrl', template)
   project.provide('otherServers', others)

@@ -15,9 +15,11 @@ import {
 } from '../../src/services/database/embedded-postgres/account.ts'
 import { readyBinaries } from '../../src/services/database/embedded-postgres/binaries.ts'
 import { createCluster } from '../../src/services/database/embedded-postgres/cluster.ts'
-import { choosePlace } from '../../src/services/database/embedded-postgres/place.ts'
+import { choosePlace, type Place } from '../../src/services/database/embedded-postgres/place.ts'
 import { atEndOfFile } from './cleanup.ts'
+import { migrate } from '../../src/store/migrate.ts'
 import { execute } from './connection.ts'
+import { onceInRun } from './once-in-run.ts'
 import { SERIALIZABLE } from './serializable.ts'
 import { until } from './until.ts'
 
@@ -40,13 +42,45 @@ export interface OwnPostgres {
   cluster: string
 }
 
-/** In `directory`; not started yet, and without a cluster if it is to get a copy. */
-export async function createOwnPostgres(directory: string, { empty = false } = {}): Promise<OwnPostgres> {
+/**
+ * What it begins with: nothing, where it gets a copy of another; what PostgreSQL makes of it anew, by which servers tell it from others; a
+ * copy of that; or one with our tables, too. Copies are of one that is made once in a run, which spares a second or two.
+ */
+export type Beginning = 'nothing' | 'anew' | 'bare' | 'migrated'
+
+/** In `directory`; not started yet. */
+export async function createOwnPostgres(
+  directory: string,
+  { begins = 'bare' }: { begins?: Beginning } = {},
+): Promise<OwnPostgres> {
   const account = await chooseAccount()
   const place = await choosePlace(directory, account)
   const binaries = await readyBinaries(place)
-  if (!empty) await createCluster(place, binaries)
-  const { cluster } = place
+  if (begins === 'anew') await createCluster(place, binaries)
+  const own = await inPlace(directory, place, binaries.postgres)
+  if (begins === 'bare' || begins === 'migrated')
+    await own.sh('cp -Rp "$1" "$2"', await clusterOnce(begins), own.cluster)
+  return own
+}
+
+/** The path of its files. */
+async function clusterOnce(kind: 'bare' | 'migrated'): Promise<string> {
+  return onceInRun(`cluster-${kind}`, async (directory) => {
+    const own = await createOwnPostgres(directory, { begins: kind === 'bare' ? 'anew' : 'bare' })
+    if (kind === 'migrated') {
+      await own.start({ fsync: 'off' })
+      await migrate(own.url)
+      await own.stop()
+    }
+    return own.cluster
+  })
+}
+
+async function inPlace(
+  directory: string,
+  { account, cluster }: Place,
+  program: string,
+): Promise<OwnPostgres> {
   const socketDir = await mkdtemp(join(tmpdir(), 'lk-'))
   const url = `postgresql://postgres@localhost/postgres?host=${encodeURIComponent(socketDir)}`
   let child: ChildProcess | undefined
@@ -68,7 +102,7 @@ export async function createOwnPostgres(directory: string, { empty = false } = {
   async function start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
     const given = { listen_addresses: '', unix_socket_directories: socketDir, max_connections: '100', ...isolation, ...settings }
     const options = Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-    child = spawn(binaries.postgres, ['-D', cluster, ...options], {
+    child = spawn(program, ['-D', cluster, ...options], {
       ...identity(account), cwd: '/', env: environment, stdio: 'ignore',
     }) // prettier-ignore
     await until(async () => execute(url, 'select 1'))

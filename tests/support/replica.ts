@@ -31,8 +31,8 @@ const READING = {
 }
 
 export async function startReplicated(): Promise<Replicated> {
-  const primary = await createOwnPostgres(await temporaryDirectory())
-  const standby = await createOwnPostgres(await temporaryDirectory(), { empty: true })
+  const primary = await createOwnPostgres(await temporaryDirectory(), { begins: 'anew' })
+  const standby = await createOwnPostgres(await temporaryDirectory(), { begins: 'nothing' })
   await primary.copyTo(standby)
   await standby.sh('touch "$1/standby.signal"', standby.cluster)
   await primary.start({ fsync: 'off' })

@@ -3,6 +3,9 @@ import fc from 'fast-check'
 import { afterAll, vi } from 'vitest'
 import { clearAway } from './cleanup.ts'
 
+// Types are taken away where they stand, so that lines are the same without maps, which cost a fiftieth of a run.
+process.setSourceMapsEnabled(false)
+
 // Every run makes up the same inputs, so that a failure comes of a change and not of luck; `FUZZ_SEED` makes up others.
 fc.configureGlobal({ seed: Number(process.env['FUZZ_SEED'] ?? 20_261_122) })
 

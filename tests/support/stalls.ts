@@ -19,7 +19,7 @@ export type Stall = (ground: Ground, seconds: number) => Promise<void>
 export const POOL = 10
 
 export async function createGround(settings: Readonly<Record<string, string>> = {}): Promise<Ground> {
-  const postgres = await createOwnPostgres(await temporaryDirectory())
+  const postgres = await createOwnPostgres(await temporaryDirectory(), { begins: 'migrated' })
   await postgres.start(settings)
   return { postgres, proxy: await startDatabaseProxy(postgres.url) }
 }

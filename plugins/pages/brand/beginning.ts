@@ -18,7 +18,7 @@ export function sourceOf(templates: Templates, site: Site, own: BrandDirectory |
   if (sources.size > 0)
     return createOwnTemplates(templates, compileTemplates(site), { sources, folder: FOLDER })
   return {
-    add: (name, _file, ours) => templates.add(name, ours),
+    add: (name, { href }, text) => templates.add(name, text, href.startsWith(FOLDER.href) ? 'shown' : 'now'),
     addArea: templates.addArea,
     check: () => [],
   }
