@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { afterAll, vi } from 'vitest'
 import { clearAway } from './cleanup.ts'
 
-// Types are taken away where they stand, so that lines are the same without maps, which cost a fiftieth of a run.
+// Types are taken away where they stand, so that lines are the same without maps, and nobody has to look for them.
 process.setSourceMapsEnabled(false)
 
 // Every run makes up the same inputs, so that a failure comes of a change and not of luck; `FUZZ_SEED` makes up others.
