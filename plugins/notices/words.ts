@@ -40,12 +40,12 @@ const WORDS: Readonly<Record<string, What>> = {
     what: message('A passkey was removed from your account.'),
   },
   'user.factor_added': {
-    subject: message('A second step was added'),
-    what: message('Your account asks for a second step at sign-in from now on.'),
+    subject: message('A second factor was added'),
+    what: message('Your account asks for a second factor at sign-in from now on.'),
   },
   'user.factor_removed': {
-    subject: message('A second step was removed'),
-    what: message('A second step was removed from your account.'),
+    subject: message('A second factor was removed'),
+    what: message('A second factor was removed from your account.'),
   },
   'user.recovery_codes_made': {
     subject: message('You have new recovery codes'),

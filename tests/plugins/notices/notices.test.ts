@@ -58,8 +58,8 @@ test.each([
   ['user.password_removed', 'Your password was removed'],
   ['user.passkey_added', 'A passkey was added'],
   ['user.passkey_removed', 'A passkey was removed'],
-  ['user.factor_added', 'A second step was added'],
-  ['user.factor_removed', 'A second step was removed'],
+  ['user.factor_added', 'A second factor was added'],
+  ['user.factor_removed', 'A second factor was removed'],
   ['user.recovery_codes_made', 'You have new recovery codes'],
 ])('%s is told, whoever brings it', async (type, subject) => {
   const { id } = (await oauth.users.find(ALICE.username))!
