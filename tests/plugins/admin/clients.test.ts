@@ -141,6 +141,17 @@ test('an edit changes what was changed, and leaves defaults and what has no fiel
   expect(row).toEqual({ grant_types: null, token_endpoint_auth_method: null })
 }) // prettier-ignore
 
+test('more scopes than a line shows stand in several lines, and are the same when they are saved', async () => {
+  const scope = Array.from({ length: 12 }, (_, at) => `api:read:${at}`)
+  await clients.create({ client_id: 'beyond-a-line', redirect_uris: [URI], scope })
+  const page = await openClient(server, agent, 'beyond-a-line')
+  expect(page.body).toMatch(/<textarea id="scope"/)
+  const { action, fields } = findForm(page, 'client')!
+  expect(fields['scope']).toBe(scope.join(' '))
+  await agent.post(action, { ...fields, scope: `${fields['scope']}\r\napi:write` })
+  expect((await clients.find('beyond-a-line'))?.scope).toEqual([...scope, 'api:write'])
+})
+
 test('how people sign in to it and out of it is chosen, read back, and taken away again', async () => {
   const chosen = { require_consent: 'false', dpop_bound_access_tokens: 'true', require_pushed_authorization_requests: 'true', default_max_age: '600', minimum_acr_value: '2', subject_type: 'pairwise', id_token_signed_response_alg: 'ES256', backchannel_logout_uri: 'https://app.example/out', backchannel_logout_session_required: 'true' }
   const made = await register(server, agent, 'web', { client_id: 'choosy', redirect_uris: URI, ...chosen })
