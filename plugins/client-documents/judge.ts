@@ -6,6 +6,7 @@ import { hash } from 'node:crypto'
 import type { SourcedClient } from '../../src/doors/client-source.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { metadataError } from '../../src/protocol/errors.ts'
+import { placeOf } from '../../src/protocol/redirect-uri.ts'
 import type { StoredClient } from '../../src/protocol/stored-client.ts'
 import type { ClientPolicies } from '../../src/services/clients/client-policies.ts'
 import type { ParseOpenMetadata } from '../../src/services/clients/open-metadata.ts'
@@ -74,13 +75,7 @@ function among(asked: unknown, given: readonly string[]): unknown {
 /** By what people know it, and where it takes them; and by what it proves who it is. */
 function identityOf({ clientName, redirectUris, metadata }: StoredClient): string {
   const { logo_uri: logo, jwks, jwks_uri: jwksUri } = metadata
-  const hosts = [...new Set(redirectUris.map(hostOf))].toSorted()
-  const known = JSON.stringify([clientName ?? null, logo ?? null, hosts, jwks ?? null, jwksUri ?? null])
+  const places = [...new Set(redirectUris.map(placeOf))].toSorted()
+  const known = JSON.stringify([clientName ?? null, logo ?? null, places, jwks ?? null, jwksUri ?? null])
   return hash('sha256', known, 'base64url')
-}
-
-function hostOf(uri: string): string {
-  const { protocol, host } = new URL(uri)
-  // The port of this machine is another one each time.
-  return host === '' ? protocol : `${protocol}//${new URL(uri).hostname}`
 }

@@ -17,6 +17,12 @@ export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
+/** Whose an address is: its scheme and host, and the port where it says which; on this machine that is another one each time. */
+export function placeOf(uri: string): string {
+  const { protocol, host, hostname } = new URL(uri)
+  return host === '' ? protocol : `${protocol}//${isLoopbackHost(hostname) ? hostname : host}`
+}
+
 /**
  * Why `uri` may not be registered, in words that can follow its field's name, or undefined when it may.
  * `insecure` marks plain http to another host, which a development start only warns of.

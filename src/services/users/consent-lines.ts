@@ -1,6 +1,7 @@
-/** What the parameters of a request ask people for, beside scopes and resources: line by line, each known by its key. */
+/** What a request asks people for beside scopes and resources, by its parameters and by where it leads: line by line, each known by its key. */
 import type { ApprovalRequest, ConsentLine, Parameter } from '../../doors/approval.ts'
-import type { Words } from '../../protocol/message.ts'
+import { message, type Words } from '../../protocol/message.ts'
+import { placeOf } from '../../protocol/redirect-uri.ts'
 import { createLanguage } from '../languages/language.ts'
 
 /** `key` tells it from those of all parameters. */
@@ -25,6 +26,23 @@ export function linesOf(
   return asked
 }
 
+/** Of no parameter's name. */
+const LEADS = 'redirect_uri:'
+const leadsTo = (place: string): Words => message('Send you to {place}', { place })
+
+/**
+ * Where an app takes people of which nobody here has checked whose it is: that is all by which they know it (docs/adr/0047), so it is
+ * allowed there and at no other host of its own. None for one that an administrator has registered.
+ */
+export function placeLineOf({
+  client,
+  redirectUri,
+}: Pick<ApprovalRequest, 'client' | 'redirectUri'>): AskedLine | undefined {
+  if (client.registrar === undefined || redirectUri === undefined) return undefined
+  const place = placeOf(redirectUri)
+  return { key: `${LEADS}${place}`, text: leadsTo(place), scopes: [], once: false }
+}
+
 /** What is remembered of a line: a text that is the same whoever reads the page, and that any version shows as it is. */
 export function rememberedText({ text }: Pick<ConsentLine, 'text'>): string {
   return english.say(text)
@@ -32,6 +50,7 @@ export function rememberedText({ text }: Pick<ConsentLine, 'text'>): string {
 
 /** What a line that is remembered says; its text where its parameter has no words for it, or is gone. */
 export function wordsOfLine(parameters: readonly Parameter[], key: string, text: string): Words {
+  if (key.startsWith(LEADS)) return leadsTo(key.slice(LEADS.length))
   const owner = parameters.find(({ name }) => key.startsWith(`${name}:`))
   return owner?.wordsOf?.(key.slice(owner.name.length + 1)) ?? text
 }

@@ -15,7 +15,7 @@ import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Audiences } from '../tokens/audiences.ts'
 import type { GivenBeside } from '../tokens/given-beside.ts'
 import { createNarrow } from '../tokens/narrowing.ts'
-import { linesOf, rememberedText, wordsOfLine } from './consent-lines.ts'
+import { linesOf, placeLineOf, rememberedText, wordsOfLine } from './consent-lines.ts'
 
 export interface RememberedConsent {
   /** Another one after it was withdrawn and given again; undefined where there is none. */
@@ -47,7 +47,7 @@ export interface Consents {
   find(userId: string, client: Pick<Client, 'clientId' | 'unregistered'>): Promise<RememberedConsent>
   /**
    * What of a request is new: scopes, the resources that its tokens would be for (without `resource` all those of the
-   * scopes), and lines, unless a scope that gives the same was allowed.
+   * scopes), and lines, unless a scope that gives the same was allowed; and the place to which a stranger takes people.
    */
   compare(userId: string, request: ApprovalRequest): Promise<ComparedConsent>
   /**
@@ -148,7 +148,9 @@ export function createConsents(
         const isOld = (had.lines.has(key) && !isLeftOut) || scopes.some((scope) => had.scopes.has(scope))
         return { text, isNew: once || !isOld }
       })
-      const isNew = newScopes.size > 0 || lines.some((line) => line.isNew)
+      const place = placeLineOf(request)
+      const leadsElsewhere = place !== undefined && !had.lines.has(place.key)
+      const isNew = newScopes.size > 0 || lines.some((line) => line.isNew) || leadsElsewhere
       return { id: had.id, newScopes, declined, lines, isNew }
     },
     async remember(userId, asked, declined = NONE) {
@@ -156,7 +158,8 @@ export function createConsents(
       const { clientId, unregistered } = request.client
       const { identity = null, consentLifetime = null } = unregistered ?? {}
       const [scopes, resources] = [[...request.scopes], await audienceOf(request)]
-      const lines = linesOf(doors.all('parameter'), request)
+      const place = placeLineOf(request)
+      const lines = [...linesOf(doors.all('parameter'), request), ...(place === undefined ? [] : [place])]
       const lasting = lines.filter(({ once }) => !once)
       const texts = Object.fromEntries(lasting.map((line) => [line.key, rememberedText(line)]))
       const keys = lines.length === 0 ? {} : { lines: [...new Set(lines.map(({ key }) => key))] }

@@ -1,0 +1,89 @@
+/** An app that registered itself is known by where it takes people: what is allowed there is allowed at no other host. */
+import { expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { bearer } from '../../support/requests.ts'
+import { startServer } from '../../support/server.ts'
+import { answerOf, authorize, authorizationUrl, SEED } from '../../support/sign-in.ts'
+import { createUserAgent, findForm, type UserAgent } from '../../support/user-agent.ts'
+
+const KNOWN = 'https://intranet.corp.example/callback'
+const EVIL = 'https://evil.example/callback'
+const server = await startServer({ OIDC_REGISTRATION: 'token' }, { seed: SEED })
+const { consents, initialTokens, users } = kernelOf(server.server)
+const token = await initialTokens.create({ name: 'all', uses: 100 })
+const { id: alice } = (await users.find('alice'))!
+
+async function send(method: string, path: string, shown: string, body: object) {
+  const headers = { ...bearer(shown), 'content-type': 'application/json' }
+  const response = await server.request(path, { method, headers, body: JSON.stringify(body) })
+  return (await response.json()) as Record<string, string> & { client_id: string }
+}
+
+const register = async (...redirect_uris: string[]) =>
+  send('POST', '/register', token, { client_name: 'Payroll', redirect_uris })
+
+/** What comes without a page: an error, or that there is a code. */
+async function silently(agent: UserAgent, parameters: Record<string, string>): Promise<string | undefined> {
+  const page = await agent.get(authorizationUrl(server, { prompt: 'none', ...parameters }))
+  const answer = answerOf(page)
+  return answer.get('error') ?? (answer.has('code') ? 'code' : undefined)
+}
+
+test.each([
+  [KNOWN, EVIL],
+  ['http://localhost:53682/callback', EVIL],
+  ['com.example.app:/callback', EVIL],
+  [KNOWN, 'https://intranet.corp.example:8443/callback'],
+])('what was allowed to who takes people to %s is asked for again at %s', async (known, other) => {
+  const { client_id } = await register(known, other)
+  const agent = createUserAgent(server.url)
+  await authorize(server, { client_id, redirect_uri: known }, agent)
+  expect(await silently(agent, { client_id, redirect_uri: known })).toBe('code')
+  const elsewhere = { client_id, redirect_uri: other }
+  expect(await silently(agent, elsewhere)).toBe('consent_required')
+  const page = await agent.get(authorizationUrl(server, elsewhere))
+  expect(findForm(page, 'consent')).toBeDefined()
+  expect(page.body).toContain(`You will be sent to <strong><bdi>${new URL(other).host}</bdi></strong>`)
+  await authorize(server, elsewhere, agent)
+  for (const redirect_uri of [known, other])
+    expect(await silently(agent, { client_id, redirect_uri })).toBe('code')
+})
+
+test('other addresses of the same host, and other ports of the same machine, are the same place', async () => {
+  const local = 'http://127.0.0.1:4711/callback'
+  const { client_id } = await register(KNOWN, `${KNOWN}/2`, local, 'http://127.0.0.1:4712/callback')
+  const agent = createUserAgent(server.url)
+  for (const [first, second] of [[KNOWN, `${KNOWN}/2`], [local, 'http://127.0.0.1:4712/callback']]) {
+    await authorize(server, { client_id, redirect_uri: first }, agent)
+    expect(await silently(agent, { client_id, redirect_uri: second! })).toBe('code')
+  }
+}) // prettier-ignore
+
+test('what was allowed is not allowed to who has moved elsewhere since, by a name of its choice', async () => {
+  const app = await register(KNOWN)
+  const { client_id } = app
+  const agent = createUserAgent(server.url)
+  await authorize(server, { client_id, redirect_uri: KNOWN }, agent)
+  const { pathname } = new URL(app['registration_client_uri']!)
+  const moved = { client_id, client_name: 'Another', redirect_uris: [EVIL] }
+  expect(await send('PUT', pathname, app['registration_access_token']!, moved)).toMatchObject(moved)
+  expect(await silently(agent, { client_id, redirect_uri: EVIL })).toBe('consent_required')
+})
+
+test('where it may take them stands among what it was allowed, and goes with it', async () => {
+  const { client_id } = await register(KNOWN)
+  const agent = createUserAgent(server.url)
+  await authorize(server, { client_id, redirect_uri: KNOWN }, agent)
+  const page = await agent.get(`${server.url}/account/apps`)
+  expect(page.body.replaceAll(/<\/?bdi>/g, '')).toContain('Send you to https://intranet.corp.example')
+  await consents.withdraw(alice, client_id)
+  expect(await silently(agent, { client_id, redirect_uri: KNOWN })).toBe('consent_required')
+})
+
+test('an app that an administrator has registered is one, wherever it takes people', async () => {
+  const { clients } = server.server.oauth
+  await clients.create({ client_id: 'ours', redirect_uris: [KNOWN, EVIL] })
+  const agent = createUserAgent(server.url)
+  await authorize(server, { client_id: 'ours', redirect_uri: KNOWN }, agent)
+  expect(await silently(agent, { client_id: 'ours', redirect_uri: EVIL })).toBe('code')
+})
