@@ -66,6 +66,12 @@ export const statements = {
       where ${authorization.column('id')} = $1 and ${authorization.column('codeProof')} = $2`
     },
   ),
+  /** The one ($1) that was bound to nothing, to what $2 says. */
+  bind: statement<Pick<Authorization, 'id'>>('authorization-bind', (table) => {
+    const { name, column, columns } = table(Authorization)
+    return `update ${name} set ${column('binding')} = $2::jsonb
+      where ${column('id')} = $1 and ${column('binding')} is null returning ${columns('id')}`
+  }),
   revoke: statement<RevokedRow>('authorization-revoke', (table) => {
     const authorization = table(Authorization)
     return `update ${authorization.name}

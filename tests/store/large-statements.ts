@@ -100,6 +100,7 @@ export const questions: Readonly<Record<string, Question>> = {
     2,
   ],
   'authorization-find': [[AUTHORIZATION], 1],
+  'authorization-bind': [[AUTHORIZATION, { tokenType: 'DPoP', cnf: { jkt: 'key' } }], 1],
   'authorization-revoke': [[AUTHORIZATION, 'cause'], 1],
   'authorizations-of-user': [[HOLDER, AUTHORIZATION, PAGE], 3 * PAGE],
   'authorizations-of-session': [[idOf('sid-100'), AUTHORIZATION, PAGE], 3 * PAGE],

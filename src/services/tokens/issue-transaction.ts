@@ -75,6 +75,12 @@ export function createIssueTransaction(
       await query(refreshTokens.insert, [authorization.id, hashOf(token), refreshes.lifetime(authorization)])
     }
 
+  const bind =
+    ({ authorization: { id, binding } }: Issued): Write =>
+    async (query) => {
+      if ((await query(authorizations.bind, [id, binding])).length === 0) throw new NoLongerGood()
+    }
+
   const storeOpaque =
     (opaque: Opaque): Write =>
     async (query) => {
@@ -92,7 +98,9 @@ export function createIssueTransaction(
   function writesOf(issuance: Issuance, redemption: Redemption | undefined): Write[] {
     const { authorization, refreshToken } = issuance
     const writes = spendsOf(issuance)
-    if (redemption !== undefined) return [...writes, redeem(redemption, issuance)]
+    if (redemption !== undefined) writes.push(redeem(redemption, issuance))
+    if (isBoundFromNowOn(issuance)) writes.push(bind(issuance))
+    if (redemption !== undefined) return writes
     if (issuance.granted.continues === undefined && authorization.id !== undefined) {
       writes.push(storeAuthorization(issuance))
       if (refreshToken !== undefined) writes.push(storeRefreshToken(refreshToken, issuance))
@@ -153,6 +161,12 @@ export function createIssueTransaction(
       throw error
     }
   }
+}
+
+/** The refresh token of a public client that shows a key is bound to that, also where it was bound to none before (RFC 9449 §5). */
+function isBoundFromNowOn({ authenticated, authorization, granted: { continues } }: Issuance): boolean {
+  if (authenticated || continues === undefined || continues.authorization.binding !== undefined) return false
+  return authorization.binding !== undefined
 }
 
 function alreadySpent(): OAuthError {

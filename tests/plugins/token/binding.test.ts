@@ -213,12 +213,44 @@ test('each use of a bound refresh token begins its idle time anew', async () => 
   expect(await refresh(app, first, a)).toMatchObject({ status: 400, error: 'invalid_grant' })
 })
 
-test('a public client that was not bound may begin to be, and its refresh token is rotated', async () => {
+test.each([
+  ['jwt', app],
+  ['opaque', opaqueApp],
+])(
+  'a public client that was not bound may begin to be: from then on its refresh token is, too (RFC 9449 §5, %s)',
+  async (_format, client) => {
+    const first = await signIn(client)
+    const tokens = await refresh(client, first, a)
+    expect(tokens).toMatchObject({ status: 200, token_type: 'Key' })
+    expect(tokens['refresh_token']).not.toBe(first['refresh_token'])
+    for (const headers of [{}, b] as Headers[])
+      for (const shown of [tokens, first])
+        expect(await refresh(client, shown, headers)).toMatchObject({ status: 400, error: 'invalid_grant' })
+    // Who did not hear the answer asks once more, and is bound as well.
+    for (const shown of [first, tokens])
+      expect(await refresh(client, shown, a)).toMatchObject({
+        status: 200,
+        token_type: 'Key',
+        refresh_token: tokens['refresh_token'],
+      })
+  },
+)
+
+test('of two that begin with keys of their own at once, the refresh token is bound to one', async () => {
   const first = await signIn(app)
-  const tokens = await refresh(app, first, a)
-  expect(tokens).toMatchObject({ status: 200, token_type: 'Key' })
-  expect(tokens['refresh_token']).not.toBe(first['refresh_token'])
-  expect(await refresh(app, tokens)).toMatchObject({ status: 200, token_type: 'bearer' })
+  const both = await Promise.all([refresh(app, first, a), refresh(app, first, b)])
+  expect(both.map(({ status }) => status)).toEqual([200, 200])
+  const [one, other] = both.map((tokens) => tokens['refresh_token'])
+  expect(one).toBe(other)
+  const later = [await refresh(app, both[0]!, a), await refresh(app, both[0]!, b)]
+  expect(later.map(({ status }) => status).toSorted()).toEqual([200, 400])
+})
+
+test('a client that proves who it is begins to be bound by none of its refreshes', async () => {
+  const first = await signIn(web)
+  const second = await refresh(web, first, a)
+  expect(second).toMatchObject({ status: 200, token_type: 'Key' })
+  expect(await refresh(web, second)).toMatchObject({ status: 200, token_type: 'bearer' })
 })
 
 test('a client that proves who it is may change keys, and its refresh token stays too', async () => {
