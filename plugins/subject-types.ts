@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { createHmac, type KeyObject } from 'node:crypto'
+import type { Client } from '../src/doors/client.ts'
 import type { Fetch } from '../src/doors/outbound.ts'
 import type { Bag } from '../src/protocol/bag.ts'
 import { metadataError, OAuthError } from '../src/protocol/errors.ts'
@@ -24,7 +25,7 @@ async function subjectTypes(fastify: FastifyInstance): Promise<void> {
     subject: (userId, client) =>
       // A host holds no line break, so that no other pair reads the same.
       createHmac('sha256', key)
-        .update(`${sectorIdentifier(client.metadata)}\n${userId}`)
+        .update(`${sectorOf(client)}\n${userId}`)
         .digest('base64url'),
   })
 
@@ -39,6 +40,14 @@ async function subjectTypes(fastify: FastifyInstance): Promise<void> {
   oauth.extend('metadata', async () => ({
     subject_types_supported: [...oauth.owners('subjectType').keys()],
   }))
+}
+
+/**
+ * A client that is known by its document alone is a sector of its own: the document may name the host of another app tomorrow, and who
+ * refreshes then would be told by which `sub` that app knows the same person (docs/adr/0047).
+ */
+function sectorOf({ clientId, unregistered, metadata }: Client): string {
+  return unregistered === undefined ? sectorIdentifier(metadata) : clientId
 }
 
 /** The document of the sector names all redirect URIs, whatever the subject type (OpenID Connect Registration §5). */

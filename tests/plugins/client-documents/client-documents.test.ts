@@ -2,15 +2,16 @@
  * Clients that are known by a document at their client_id: nothing of them is registered, and all else works.
  * @needs latchkey-client-documents
  */
+import { decodeJwt } from 'jose'
 import { expect, test, vi } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { createClient, introspect } from '../../support/clients.ts'
 import { passTime } from '../../support/clocks.ts'
 import { startDocumentHost } from '../../support/document-host.ts'
-import { bearer } from '../../support/requests.ts'
+import { basic, bearer } from '../../support/requests.ts'
 import { startBeside, startServer } from '../../support/server.ts'
 import {
-  ALICE, answerOf, authorizationUrl, createPkce, goThrough, REDIRECT_URI, SEED, type Tokens,
+  ALICE, answerOf, authorizationUrl, authorize, createPkce, goThrough, REDIRECT_URI, SEED, type Tokens, WEB,
 } from '../../support/sign-in.ts' // prettier-ignore
 import { createUserAgent, findForm, type UserAgent } from '../../support/user-agent.ts'
 
@@ -159,6 +160,32 @@ test('scopes that were allowed to another are not allowed to who came after it',
   await agent.submit(page, 'consent', { decision: 'allow' })
   const { scopes } = await kernel.consents.find(alice!.id, (await kernel.directory.findClient(clientId))!)
   expect([...scopes]).toEqual(['openid'])
+})
+
+test('a pairwise sub is its own, and stays wherever the document leads later', async () => {
+  const subject_type = 'pairwise'
+  await kernel.clients.create({ ...WEB, client_id: 'paired', subject_type })
+  const paired = await authorize(server, { client_id: 'paired' })
+  const form = { grant_type: 'authorization_code', code: paired.get('code')!, redirect_uri: REDIRECT_URI }
+  const known = await server.post('/token', form, basic('paired', WEB.client_secret))
+  const { sub: theirs } = decodeJwt(((await known.json()) as Tokens).id_token)
+
+  const clientId = host.publish('paired.json', {
+    subject_type,
+    redirect_uris: ['https://evil.example/callback'],
+  })
+  const redirect_uri = 'https://evil.example/callback'
+  const code = (await authorize(server, { client_id: clientId, ...PKCE, redirect_uri })).get('code')!
+  const { body: tokens } = await ask({ grant_type: 'authorization_code', code, redirect_uri, client_id: clientId, code_verifier: verifier }) // prettier-ignore
+  const { sub } = decodeJwt(tokens.id_token)
+  expect([sub === alice!.id, sub === theirs]).toEqual([false, false])
+
+  host.publish('paired.json', { subject_type, redirect_uris: [REDIRECT_URI] })
+  await expire(clientId)
+  const { body: later } = await refresh(clientId, tokens.refresh_token)
+  expect(decodeJwt(later.id_token).sub).toBe(sub)
+  const userinfo = await server.get('/userinfo', bearer(later.access_token))
+  expect(await userinfo.json()).toMatchObject({ sub })
 })
 
 test('a document that is away ends nothing that goes on, and begins nothing', async () => {

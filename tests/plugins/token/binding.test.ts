@@ -242,8 +242,8 @@ test('of two that begin with keys of their own at once, the refresh token is bou
   expect(both.map(({ status }) => status)).toEqual([200, 200])
   const [one, other] = both.map((tokens) => tokens['refresh_token'])
   expect(one).toBe(other)
-  const later = [await refresh(app, both[0]!, a), await refresh(app, both[0]!, b)]
-  expect(later.map(({ status }) => status).toSorted()).toEqual([200, 400])
+  const later = [await refresh(app, both[0], a), await refresh(app, both[0], b)]
+  expect(new Set(later.map(({ status }) => status))).toEqual(new Set([200, 400]))
 })
 
 test('a client that proves who it is begins to be bound by none of its refreshes', async () => {
