@@ -34,6 +34,8 @@ export const APPROVED_CLAIMS = 'approved_claims'
 const MAX_LENGTH = 4096
 const MAX_DEPTH = 6
 const MAX_CLAIMS = 100
+/** What a claim may be called: people are shown the name, in which no app is to speak to them. */
+const NAME = /^[^\s\p{C}]{1,200}$/u
 
 /** Throws `invalid_request` for what is not such a document. Members that the specification does not know are ignored. */
 export function parseClaimsRequest(text: string): ClaimsRequest {
@@ -62,7 +64,9 @@ function parsePlace(members: Claims, place: ClaimsPlace): ClaimRequests {
   if (value === undefined || value === null) return {}
   const claims = Object.entries(toObject(value, `must have an object for ${place}`))
   if (claims.length > MAX_CLAIMS) throw malformed('asks for too many claims')
-  return Object.fromEntries(claims.map(([name, one]) => [name, parseOne(one)]))
+  const parsed = claims.map(([name, one]) => [name, parseOne(one)] as const)
+  // What nobody has is not given, and not asked for (OpenID Connect Core §5.5).
+  return Object.fromEntries(parsed.filter(([name]) => NAME.test(name)))
 }
 
 function parseOne(value: unknown): ClaimRequest | null {

@@ -93,6 +93,19 @@ test('a client that was allowed `openid` alone gets no claim of its `claims` by 
   expect(await asked({ claims: claimsOf({ department: null }) })).toContain('“department” of your profile')
 }) // prettier-ignore
 
+test('what can be no name of a claim is nothing that people are asked for', async () => {
+  await authorize(server, {}, agent)
+  const [sentence, long] = ['nothing. This app was checked by us', 'x'.repeat(201)]
+  for (const claims of [
+    claimsOf({ [sentence]: null }),
+    claimsOf({}, { [long]: { essential: true }, 'a\u202eb': null }),
+  ])
+    expect(await silently({ claims })).toBe('code')
+  const page = await asked({ claims: claimsOf({ [sentence]: null, email: null }) })
+  expect(page).toContain('Your email address')
+  expect(page).not.toContain('checked by us')
+})
+
 test('what was allowed is released, remembered by name, and covers no other', async () => {
   const tokens = await tokensFor({ claims: claimsOf({ email: null }, { birthdate: null, email: null }) })
   expect(await userinfoOf(tokens)).toEqual({ sub: expect.any(String), email: ALICE.email })
