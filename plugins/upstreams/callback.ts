@@ -79,8 +79,9 @@ export function addCallback(
       if (isStale(identity, flow, purpose)) return await back('stale')
       const account = await accounts.find(upstream, identity, purpose.known)
       if ('newcomer' in account) {
-        const asked = await newcomers.ask(upstream, identity, account.newcomer, purpose.address, call)
-        return asked ?? (await back('too often'))
+        const { newcomer } = account
+        const isAsked = await newcomers.ask(upstream, identity, newcomer, purpose.address, call)
+        return isAsked ? await newcomers.lead(call) : await back('too often')
       }
       if ('refused' in account) return await back(account.refused)
       const { user } = account

@@ -32,14 +32,19 @@ declare module '../pages/models.ts' {
 }
 
 export interface Newcomers {
-  /** `back` is the address of the interaction that they came from. Null for who has to wait; throws 503 where too much waits to be sent. */
+  /**
+   * Has the address mailed; `back` is that of the interaction that they came from. False for who has to wait; throws 503 where too much
+   * waits to be sent. Answers nothing: a reply that is awaited is undefined.
+   */
   ask(
     upstream: Upstream,
     identity: Identity,
     newcomer: Newcomer,
     back: string,
     call: PageCall,
-  ): Promise<FastifyReply | null>
+  ): Promise<boolean>
+  /** To the page that says so, whosever the address is. */
+  lead(call: PageCall): FastifyReply
 }
 
 export interface NewcomersOptions {
@@ -217,7 +222,7 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
 
   return {
     async ask(upstream, identity, newcomer, back, call) {
-      if (!(await mayBeMailed(newcomer.email, call))) return null
+      if (!(await mayBeMailed(newcomer.email, call))) return false
       const { issuer, subject, idToken } = identity
       const { tags } = await readerOf(fastify, NOBODY, call)
       await oauth.enqueue(KIND, {
@@ -230,7 +235,8 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
         ...(upstream.sign_out === true ? { idToken: box.seal(idToken, contextOf(identity)) } : {}),
         locales: tags.join(' '),
       })
-      return call.reply.redirect(`${basePath}${PATH}?sent=yes`, 303)
+      return true
     },
+    lead: ({ reply }) => reply.redirect(`${basePath}${PATH}?sent=yes`, 303),
   }
 }

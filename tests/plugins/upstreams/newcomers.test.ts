@@ -27,20 +27,27 @@ let count = 0
 
 interface Came {
   agent: UserAgent
+  /** The sign-in page that they left. */
+  login: Page
   page: Page
   sub: string
+  /** What came back in the address. */
+  answer: Readonly<Record<'code' | 'state', string>>
 }
 
 /** Back from the upstream, which says this address of them. */
 async function comeWith(
   email: string,
-  { at = server, agent = createUserAgent(at.url), sub = `sub-${++count}`, userinfo = {} } = {},
+  { at = server, agent = createUserAgent(at.url), sub = `sub-${++count}`, userinfo = {}, asking = {} } = {},
 ): Promise<Came> {
-  const left = await agent.submit(await agent.get(authorizationUrl(at)), 'upstreams', { upstream: 'club' })
+  const login = await agent.get(authorizationUrl(at, asking))
+  const left = await agent.submit(login, 'upstreams', { upstream: 'club' })
   const asked = new URL(left.headers.get('location')!).searchParams
-  provider.tell(sub, asked.get('nonce')!, { userinfo: { email, email_verified: true, ...userinfo } })
-  const query = new URLSearchParams({ code: 'c', state: asked.get('state')! })
-  return { agent, sub, page: await agent.get(`${at.url}/upstream/club/callback?${query.toString()}`) }
+  const answer = { code: `code-of-${sub}`, state: asked.get('state')! }
+  const lie = { userinfo: { email, email_verified: true, ...userinfo } }
+  provider.tell(sub, asked.get('nonce')!, lie, answer.code)
+  const query = new URLSearchParams(answer).toString()
+  return { agent, login, sub, answer, page: await agent.get(`${at.url}/upstream/club/callback?${query}`) }
 }
 const newcomer = () => `newcomer-${++count}@example.org`
 const linkFor = async (email: string): Promise<string> => linkIn(await mailbox.next(email, CONFIRM))
@@ -87,6 +94,23 @@ describe('who has an account', () => {
     expect(told.body).toContain('you signed in as somebody else than here')
     expect(await server.database.query('select id from users')).toEqual(before)
   })
+})
+
+test('who is sent a mail is answered once: what came back is not in the log, and the sign-in page says nothing of many tries', async () => {
+  const agent = createUserAgent(server.url)
+  await goThrough(agent, await agent.get(authorizationUrl(server)))
+  const [email, logged] = [newcomer(), server.output().length]
+  // Of who is signed in here, what the page says is stored.
+  const { login, page, answer } = await comeWith(email, { agent, asking: { prompt: 'select_account' } })
+  expect(page.body).toContain('Check your email')
+  // By then, whatever else would be done for the request has been.
+  await linkFor(email)
+  const again = await agent.get(login.url)
+  expect([again.status, findForm(again, 'upstreams') === undefined]).toEqual([200, false])
+  expect(again.body).not.toContain('There were too many tries')
+  const log = server.output().slice(logged)
+  expect(log).toContain('/upstream/:id/callback')
+  for (const text of ['ALREADY_SENT', answer.code, answer.state]) expect(log).not.toContain(text)
 })
 
 describe('the link', () => {
