@@ -103,6 +103,14 @@ export function problemsOf(values: Values, shown: Values): Errors {
   return Object.fromEntries(wrong)
 }
 
+/** Standard claims that others say of somebody, as they would be kept had they been typed here; what could not be typed is left out. */
+export function asTyped(claims: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const values = valuesOf(claims)
+  const wrong = problemsOf(values, {})
+  const typed = Object.entries(claims).map(([name, value]) => [name, values[name] ?? value] as const)
+  return Object.fromEntries(typed.filter(([name, value]) => value !== '' && wrong[name] === undefined))
+}
+
 /** The claims that are different from what was shown; null for one to be without. */
 export function changesOf(values: Values, shown: Values): Record<string, unknown> {
   const changed = FIELDS.map(({ name }) => name).filter((name) => values[name] !== shown[name])

@@ -185,6 +185,33 @@ describe('whose account it is', () => {
     const walter = (await users.find('walter'))!
     expect([walter.roles, walter.claims, await users.canSignInByPassword('walter')]).toEqual([[], {}, false])
   })
+
+  test('what nobody could type into their profile here is not kept of what it says, nor that a number is verified', async () => {
+    const said = {
+      name: 'Wilma', phone_number: '+1 555 0100', phone_number_verified: true, website: 'javascript:alert(1)',
+      picture: 'data:text/html,<script>alert(1)</script>', profile: ' javascript:x', birthdate: '1990-02-31', locale: '../../x',
+      zoneinfo: 'Mars/Olympus', nickname: ' ', preferred_username: 'wilma',
+    }
+    const { page, agent } = await comeBy('two', `sub-${++people}`, { claims: said, userinfo: said })
+    answerOf(await allow(agent, page))
+    expect((await users.find('wilma'))!.claims).toEqual({ name: 'Wilma', phone_number: '+1 555 0100' })
+    // Nor a number that could not be one, whatever it is said to be.
+    const other = { phone_number: 'tel', phone_number_verified: 'true', preferred_username: 'wolf' }
+    const second = await comeBy('two', `sub-${++people}`, { claims: other })
+    answerOf(await allow(second.agent, second.page))
+    expect((await users.find('wolf'))!.claims).toEqual({})
+  })
+
+  test('what could be typed there is kept as if it had been', async () => {
+    const said = {
+      website: 'https://wanda.example/', picture: 'https://wanda.example/me.png', profile: 'http://wanda.example',
+      birthdate: '0000-02-29', zoneinfo: 'Europe/Berlin', gender: 'female', address: { locality: 'Springfield' },
+    }
+    const typed = { ...said, name: ' Wanda ', locale: 'de_AT', preferred_username: 'wanda' }
+    const { page, agent } = await comeBy('two', `sub-${++people}`, { claims: typed })
+    answerOf(await allow(agent, page))
+    expect((await users.find('wanda'))!.claims).toEqual({ ...said, name: 'Wanda', locale: 'de-AT' })
+  })
 }) // prettier-ignore
 
 describe('the callback', () => {
