@@ -1,7 +1,7 @@
 /**
- * Who of ours somebody of an upstream is: who is linked; else who has the same verified address, where the upstream is believed; else a new
- * one, where that is allowed and takes nobody's name and address. An address that is not believed has to be shown to be theirs before
- * (`newcomers.ts`): who has it is said to nobody else.
+ * Who of ours somebody of an upstream is: who is linked; else who has the same verified address, where the upstream is believed and nobody
+ * else of it is linked with them; else a new one, where that is allowed and takes nobody's name and address. An address that is not believed
+ * has to be shown to be theirs before (`newcomers.ts`): who has it is said to nobody else.
  */
 import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { randomInt } from 'node:crypto'
@@ -59,6 +59,14 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
   async function linked(identity: Subject): Promise<User | null> {
     const owner = await links.owner(linkIdOf(identity))
     return owner === null ? null : users.get(owner)
+  }
+
+  /**
+   * Whether somebody else of this issuer is linked with the user: issuers give addresses to others, and `sub` to nobody (OpenID Connect Core
+   * §5.7), so that one address is no evidence any more that both are one person.
+   */
+  async function hasOther({ id }: User, { issuer, subject }: Subject): Promise<boolean> {
+    return (await links.list(id)).some(({ value }) => value.issuer === issuer && value.subject !== subject)
   }
 
   /** Everybody who has the address, verified or not; those of the address itself come first. */
@@ -141,6 +149,7 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
         const user = await users.findByEmail(email)
         // Who has asked for their deletion is not changed, and keeps the address until then.
         if (user?.deletesAt === null) {
+          if (await hasOther(user, identity)) return { refused: known === null ? 'taken' : 'other person' }
           const linking = await link(user.id, upstream, identity)
           if (linking === 'full') return { refused: 'full' }
           if (linking !== 'taken') return asAccount(user)

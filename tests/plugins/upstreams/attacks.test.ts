@@ -420,7 +420,7 @@ test('an upstream whose token endpoint fails is told apart from one that lies, a
 })
 
 describe('a link', () => {
-  const signIn = async (user: typeof BOB): Promise<UserAgent> => {
+  const signIn = async (user: Pick<typeof BOB, 'username' | 'password'>): Promise<UserAgent> => {
     const agent = createUserAgent(server.url)
     const page = await agent.get(`${server.url}/account`)
     await agent.submit(page, 'login', { username: user.username, password: user.password })
@@ -465,5 +465,61 @@ describe('a link', () => {
       expect.stringContaining('linked with another account here already'),
     ])
     expect(await users.waysIn((await users.find(BOB.username))!.id)).toEqual(['password'])
+  })
+
+  describe('with somebody who has the address of one who is linked at the same upstream', () => {
+    const TAKEN = 'There is an account here already with your name or address of One'
+    const address = verified('dora@race.example')
+    const DORA = { username: 'dora', password: BOB.password }
+    const linkedSignIns = `${server.url}/account/linked-sign-ins`
+    const linksOf = async (username: string): Promise<number> => {
+      const { id } = (await users.find(username))!
+      return count(`user_records where user_id = '${id}'`)
+    }
+
+    test('is not made by itself, whether people may sign up or not, and nobody is made', async () => {
+      await users.create({ ...DORA, email: 'dora@race.example', email_verified: true })
+      // A link at another upstream says nothing of whose the address is at this one.
+      for (const id of ['two', 'one'] as const) {
+        const { agent, page } = await comeBy(id, 'dora', address)
+        answerOf(await allow(agent, page))
+      }
+      const before = await count('users')
+      const { upstreams: registry } = kernelOf(server.server)
+      for (const sign_up of [false, null, true]) {
+        await registry.save({ id: 'one', sign_up })
+        const { agent, page } = await comeBy('one', 'a new colleague', address)
+        expect([errorOn(page), await isSignedIn(agent)]).toEqual([expect.stringContaining(TAKEN), false])
+      }
+      expect([await linksOf('dora'), await count('users')]).toEqual([2, before])
+      const again = await comeBy('one', 'dora', address)
+      answerOf(await allow(again.agent, again.page))
+    })
+
+    test('is not made where its user is to show once more that it is them', async () => {
+      const { agent, page } = await comeBy('one', 'dora', address)
+      answerOf(await allow(agent, page))
+      const asked = await agent.get(authorizationUrl(server, { prompt: 'login' }))
+      const { state, nonce } = await leave('one', agent, asked)
+      one.tell('a new colleague', nonce, address)
+      const back = await agent.get(callback('one', state))
+      expect(errorOn(back)).toContain('you signed in as somebody else than here')
+      expect(await linksOf('dora')).toBe(2)
+    })
+
+    test('is made by its user, and by itself once no other one is left', async () => {
+      const agent = await signIn(DORA)
+      const { state, nonce } = await begin(agent)
+      one.tell('dora, registered anew', nonce, address)
+      expect((await agent.get(callback('one', state))).body).toContain('It is linked')
+      const anew = await comeBy('one', 'dora, registered anew', address)
+      answerOf(await allow(anew.agent, anew.page))
+      expect(errorOn((await comeBy('one', 'a new colleague', address)).page)).toContain(TAKEN)
+      for (let left = await linksOf('dora'); left > 0; left--)
+        await agent.submit(await agent.get(linkedSignIns), 'unlink-0')
+      const last = await comeBy('one', 'dora, once more', address)
+      answerOf(await allow(last.agent, last.page))
+      expect(await linksOf('dora')).toBe(1)
+    })
   })
 })

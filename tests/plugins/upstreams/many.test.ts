@@ -20,11 +20,14 @@ const upstream = {
   domains: ['corp.example'],
   trust_email: true,
 }
+/** Believed about the same addresses. */
+const other = await startLyingProvider('us', 'a secret')
 /** Without a userinfo endpoint, which would tell of whoever came last. */
 const metadata = { userinfo_endpoint: undefined }
 provider.tell('', '', { metadata })
-const outbound = { UNSAFE_OUTBOUND_ORIGINS: provider.issuer }
-const server = await startServer(outbound, { seed: { ...SEED, upstreams: [upstream] } })
+const outbound = { UNSAFE_OUTBOUND_ORIGINS: `${provider.issuer},${other.issuer}` }
+const upstreams = [upstream, { ...upstream, id: 'other', issuer: other.issuer, name: 'Other' }]
+const server = await startServer(outbound, { seed: { ...SEED, upstreams } })
 const { SECRET_KEY } = server.settings
 const beside = await startServer(
   { ...outbound, SECRET_KEY, OIDC_ISSUER: server.url },
@@ -101,17 +104,17 @@ test('who comes by a verified address to an account that has as many is told so,
   await users.update(BOB.username, { email: 'bob@corp.example', email_verified: true })
   const agent = createUserAgent(server.url)
   const left = await agent.submit(await agent.get(authorizationUrl(server)), 'upstreams', {
-    upstream: 'corp',
+    upstream: 'other',
   })
   const asked = new URL(left.headers.get('location')!).searchParams
   const claims = { email: 'bob@corp.example', email_verified: true }
-  provider.tell('new', asked.get('nonce')!, { metadata, claims })
+  other.tell('new', asked.get('nonce')!, { metadata, claims })
   const page = await agent.get(
-    `${server.url}/upstream/corp/callback?${new URLSearchParams({ code: 'c', state: asked.get('state')! }).toString()}`,
+    `${server.url}/upstream/other/callback?${new URLSearchParams({ code: 'c', state: asked.get('state')! }).toString()}`,
   )
   expect([page.status, findForm(page, 'login')?.fields['username']]).toEqual([200, ''])
   expect(page.body).toMatch(
-    /id="upstreams-error"[^>]*>The account here with your address of <bdi>Corp<\/bdi> has as many/,
+    /id="upstreams-error"[^>]*>The account here with your address of <bdi>Other<\/bdi> has as many/,
   )
   expect(new URL((await agent.get(`${server.url}/account`)).url).pathname).toBe('/sign-in')
   expect(await linkedNow()).toBe(MOST)
