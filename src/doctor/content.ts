@@ -5,7 +5,7 @@ import { DATABASE } from '../services/keys/database-keys.ts'
 import { createSecretBox, type SecretBox } from '../services/keys/secret-box.ts'
 import type { Place } from '../store/connections.ts'
 import { openDatabase, type Database } from '../store/database.ts'
-import { statements as uses } from '../store/secret-key-uses.ts'
+import { NAMED, statements as uses } from '../store/secret-key-uses.ts'
 import { statements as signingKeys, type SigningKeyRow } from '../store/signing-keys.ts'
 import { statements as users } from '../store/users.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
@@ -116,18 +116,24 @@ function opens({ kid, store, privateJwk }: SigningKeyRow, box: SecretBox): boole
 async function examineSecretKey(database: Database, secretKey: readonly string[]): Promise<Finding[]> {
   const [first, ...former] = secretKey.map((key) => createSecretBox([key]))
   const found = (await database.query(uses.all)).filter(({ key }) => !first!.isCurrent(`${key}.`))
-  const findings = found.map(({ key, what, count }) => {
+  const findings = found.map(({ key, what, count, clients }) => {
     const known = former.some((box) => box.isCurrent(`${key}.`))
-    if (known) return warn('SECRET_KEY', `${count} ${what} still depend on a former key: ${REMEDY[what]}.`)
+    const whose = clients === null ? what : `${what} (${namesOf(clients)})`
+    if (known) return warn('SECRET_KEY', `${count} ${whose} still depend on a former key: ${REMEDY[what]}.`)
     return fail(
       'SECRET_KEY',
-      `${count} ${what} were made with a key that is not in the list: put it back there.`,
+      `${count} ${whose} were made with a key that is not in the list: put it back there.`,
     )
   })
   if (findings.length > 0) return findings
   return former.length > 0
     ? [warn('SECRET_KEY', 'Nothing depends on a former key any more: take it out of the list.')]
     : [ok('SECRET_KEY', 'All that is stored was made with it.')]
+}
+
+function namesOf(clients: readonly string[]): string {
+  const shown = clients.slice(0, NAMED - 1).map((one) => JSON.stringify(one))
+  return `of ${shown.join(', ')}${shown.length < clients.length ? ' and others' : ''}`
 }
 
 const REMEDY = {

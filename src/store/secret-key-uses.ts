@@ -20,16 +20,22 @@ export interface SecretKeyUse {
     | 'records of plugins'
     | 'secrets of upstreams'
   readonly count: number
+  /** `NAMED` at most of the clients whose secrets they are, in the order of their ids; null for what is nobody's to mend by name. */
+  readonly clients: readonly string[] | null
 }
+
+/** One more than are shown, to tell that there are others. */
+export const NAMED = 6
 
 export const statements = {
   /** All that is alive. Secrets hashed by argon2id depend on no key, and begin with a dollar sign. */
   all: statement<SecretKeyUse>('secret-key-uses', (table) => {
     const [signing, server, client] = [table(SigningKey), table(ServerSecret), table(ClientSecret)]
     const entry = table(OutboxEntry)
-    const part = (what: SecretKeyUse['what'], value: string, from: string) =>
-      `select split_part(${value}, '.', 1) as "key", '${what}' as "what", count(*)::int as "count"
+    const part = (what: SecretKeyUse['what'], value: string, from: string, clients = 'null::text[]') =>
+      `select split_part(${value}, '.', 1) as "key", '${what}' as "what", count(*)::int as "count", ${clients} as "clients"
         from ${from} group by 1`
+    const named = `(array_agg(distinct ${client.column('client')} order by ${client.column('client')}))[1:${NAMED}]`
     const upstream = table(Upstream)
     const record = table(UserRecord)
     const own = table(PluginRecord)
@@ -45,7 +51,7 @@ export const statements = {
       union all ${part('server secrets', server.column('sealed'), server.name)}
       union all ${part('deliveries', entry.column('payload'), entry.name)}
       union all ${part('secrets of upstreams', upstream.column('clientSecret'), `${upstream.name} where ${upstream.column('clientSecret')} is not null`)}
-      union all ${part('client secrets', `coalesce(${sealedSecret}, ${hash})`, `${client.name} where (${sealedSecret} is not null or ${hash} not like '$%') and (${expires} is null or ${expires} > now())`)}
+      union all ${part('client secrets', `coalesce(${sealedSecret}, ${hash})`, `${client.name} where (${sealedSecret} is not null or ${hash} not like '$%') and (${expires} is null or ${expires} > now())`, named)}
       union all ${part('records of plugins', `${ownValue} #>> '{}'`, `${own.name} where jsonb_typeof(${ownValue}) = 'string'`)}
       union all ${part('records of users', sealed, `${record.name} where ${sealed} is not null`)}`
   }),

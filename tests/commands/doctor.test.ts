@@ -125,13 +125,13 @@ test('keys that SECRET_KEY does not fit, and what a former one is still needed f
   const lost = await complaints({ ...settings, SECRET_KEY: other })
   expect(lost.filter((one) => one.includes('cannot be decrypted'))).toHaveLength(2)
   expect(lost.join('\n')).toMatch(
-    /fail SECRET_KEY: 1 client secrets were made with a key that is not in the list/,
+    /fail SECRET_KEY: 1 client secrets \(of "service"\) were made with a key that is not in the list/,
   )
   const rotating = { ...settings, SECRET_KEY: `${other},${KEY}` }
   expect((await complaints(rotating)).map((one) => one.split(':').slice(0, 2).join(':'))).toEqual(
     expect.arrayContaining([
       'warn SECRET_KEY: 2 signing keys still depend on a former key',
-      'warn SECRET_KEY: 1 client secrets still depend on a former key',
+      'warn SECRET_KEY: 1 client secrets (of "service") still depend on a former key',
       'warn SECRET_KEY: 1 deliveries still depend on a former key',
     ]),
   )

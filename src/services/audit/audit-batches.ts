@@ -102,6 +102,8 @@ export function createAuditBatches(
       clearInterval(timer)
       flushing = flushing.then(flushAndReport)
       await flushing
+      const left = waiting.reduce((sum, { count: times }) => sum + times, lost)
+      if (left > 0) log.error({ lost: left }, 'audit events are lost, since the database is away')
     },
   }
 }

@@ -74,6 +74,18 @@ test('what is observed is stored by its second, like ones as one row', async () 
   expect(Object.fromEntries(found.map(({ user, count }) => [user, count]))).toEqual({ u2: 7, u3: 1 })
 })
 
+test('what cannot be stored at the end is told as lost', async () => {
+  const away = await openDatabase({ url: (await createDatabase()).url })
+  await away.close()
+  const { log: told, output: said } = recordingLog()
+  const own = createAudit(away, told)
+  own.start()
+  for (let time = 0; time < 3; time++) own.observe(issued('unlucky', 'u2'))
+  own.observe(issued('unlucky', 'u3'))
+  await own.stop()
+  expect(said()).toContain('"lost":4,"msg":"audit events are lost, since the database is away"')
+})
+
 const ofAuthorization = (client: string, n: number) =>
   ({
     type: 'token.issued',
