@@ -158,6 +158,9 @@ function checkMember(name: string, schema: TSchema, value: unknown, insecure: st
   if (format === WEB_URI && !isWebUri(value as string)) {
     throw metadataError(name, reason('must be an absolute http or https URL without a fragment'))
   }
+  // What stands before an @ looks like a host to people, and is none.
+  if (format === WEB_URI && hasUserInfo(value as string))
+    throw metadataError(name, reason('must not carry a user name or password'))
   // OpenID Connect Registration §2 asks for https.
   if (name === 'initiate_login_uri' && !isSecure(value as string))
     throw metadataError(name, reason('must use https (http only to this machine)'))
@@ -173,6 +176,11 @@ function checkMember(name: string, schema: TSchema, value: unknown, insecure: st
 
 function isWebUri(address: string): boolean {
   return /^https?:\/\/[^/\s#?]+[^\s#]*$/.test(address) && URL.canParse(address)
+}
+
+function hasUserInfo(address: string): boolean {
+  const { username, password } = new URL(address)
+  return username !== '' || password !== ''
 }
 
 /** Whether it is https, or on this machine, where who develops has none. */

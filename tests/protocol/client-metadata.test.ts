@@ -42,6 +42,12 @@ test.each([
   [{ scope: ['"'] }, 'invalid_client_metadata', 'scope must hold scope names'],
   [{ scope: 7 }, 'invalid_client_metadata', 'scope'],
   [{ logo_uri: 'javascript:alert(1)' }, 'invalid_client_metadata', 'logo_uri must be an absolute http'],
+  [
+    { policy_uri: 'https://accounts.bank.example:x@evil.example/p' },
+    'invalid_client_metadata',
+    'policy_uri must not carry a user name or password',
+  ],
+  [{ client_uri: 'https://me@app.example' }, 'invalid_client_metadata', 'client_uri must not carry a user'],
   [{ policy_uri: '/policy' }, 'invalid_client_metadata', 'policy_uri must be an absolute http'],
   [{ access_token_format: 'paseto' }, 'invalid_client_metadata', 'access_token_format'],
   [{ default_max_age: Infinity }, 'invalid_client_metadata', 'default_max_age'],
