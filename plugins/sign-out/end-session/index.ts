@@ -20,6 +20,8 @@ import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { STEPS } from '../../browser/index.ts'
 import { clientView } from '../../pages/client-view.ts'
 import { sendErrorPage, showError } from '../../pages/error-page.ts'
+import type { ClientView } from '../../pages/models.ts'
+import { createDepartures } from './departures.ts'
 import { createTold, NOBODY } from './told.ts'
 
 interface EndSessionRequest {
@@ -47,6 +49,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
   const { basePath } = oauth.config
   const action = `${basePath}/end-session`
   const toldOf = createTold(fastify)
+  const departures = createDepartures(fastify)
 
   async function parse(wire: Wire): Promise<EndSessionRequest> {
     const text = (name: string): string | undefined => wire[name] as string | undefined
@@ -74,6 +77,18 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
   const isOf = ({ hint, client }: EndSessionRequest, session: Session): boolean =>
     hint !== null && client !== null && hint.sub === oauth.subjectOf(session.userId, client)
 
+  /** Nobody is led to an app that nobody here has looked at unless they were signed in here, or it shows that they once were. */
+  function reachable(asked: EndSessionRequest, session: Session | null, wire: Wire, call: BrowserCall) {
+    const { client, hint } = asked
+    const isKnown = client?.registrar === undefined || session !== null || hint !== null
+    if (client === null || isKnown || departures.isOf(client, wire['signed_out'], call)) return asked
+    call.request.log.info(
+      { client: client.clientId },
+      'sign-out does not lead back: nobody is signed in, and without id_token_hint nobody is led to an app that nobody has looked at',
+    )
+    return { ...asked, client: null, redirectUri: null }
+  }
+
   async function signOut(asked: EndSessionRequest, session: Session | null, call: BrowserCall) {
     const told = session === null ? NOBODY : await toldOf(await sessions.end(session), session)
     await browser[STEPS].abandon(call)
@@ -81,15 +96,21 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
     const elsewhere = session === null ? null : await addressElsewhere(asked, session, call)
     const { redirectUri, state } = asked
     if (told.frames.length > 0 && (elsewhere ?? redirectUri) !== null)
-      return call.reply.page('signing-out', { ...told, next: elsewhere ?? addressOf(asked) })
+      return call.reply.page('signing-out', { ...told, next: elsewhere ?? addressOf(asked, call) })
     if (elsewhere !== null) return leadOn(elsewhere, call)
     if (redirectUri === null) return call.reply.page('signed-out', { homeUri: homeOf(asked.client), ...told })
     return call.reply.redirect(state === undefined ? redirectUri : withQuery(redirectUri, { state }), 303)
   }
 
   /** Where they go on as they asked, once they are signed out. */
-  function addressOf({ client, redirectUri, state }: EndSessionRequest): string {
-    const carried = { client_id: client?.clientId, post_logout_redirect_uri: redirectUri, state }
+  function addressOf({ client, redirectUri, state }: EndSessionRequest, call: BrowserCall): string {
+    const mark = client?.registrar === undefined ? undefined : departures.markOf(client, call)
+    const carried = {
+      client_id: client?.clientId,
+      post_logout_redirect_uri: redirectUri,
+      state,
+      signed_out: mark,
+    }
     const known = Object.entries(carried).filter(
       (pair): pair is [string, string] => typeof pair[1] === 'string',
     )
@@ -103,7 +124,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
     call: BrowserCall,
   ): Promise<string | null> {
     for (const way of doors.all('signOutWay')) {
-      const address = await way.leave(session, addressOf(asked), call)
+      const address = await way.leave(session, addressOf(asked, call), call)
       if (address !== null) return address
     }
     return null
@@ -121,7 +142,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
   }
 
   const homeOf = (client: Client | null): string | null =>
-    (client?.metadata['client_uri'] as string | undefined) ?? pages.places.start()
+    (client === null ? null : viewOf(client).homeUri) ?? pages.places.start()
 
   async function ask(asked: EndSessionRequest, session: Session, wire: Wire, call: BrowserCall) {
     const fields = CARRIED.filter((name) => wire[name] !== undefined).map((name) => [
@@ -133,8 +154,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
     return call.reply.page('sign-out', {
       action,
       csrfToken: browser.csrfToken(call, signOutPurpose(session)),
-      client:
-        client === null ? null : clientView({ client, scopes: new Set(), resources: [], parameters: {} }),
+      client: client === null ? null : viewOf(client),
       user: user?.username ?? null,
       fields: Object.fromEntries(fields) as Record<string, string>,
     })
@@ -165,7 +185,8 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
         'sign-out does not lead back: without id_token_hint or client_id, nobody has registered its post_logout_redirect_uri',
       )
     const session = await browser.session(call.request)
-    if (session === null || isOf(asked, session)) return signOut(asked, session, call)
+    if (session === null || isOf(asked, session))
+      return signOut(reachable(asked, session, wire, call), session, call)
     if (call.request.method !== 'POST' || wire['csrf_token'] === undefined)
       return ask(asked, session, wire, call)
     browser.assertGenuine(call, wire, signOutPurpose(session))
@@ -202,6 +223,10 @@ function assertRegistered(redirectUri: string | undefined, client: Client): void
   const registered = (client.metadata['post_logout_redirect_uris'] ?? []) as readonly string[]
   if (!registered.includes(redirectUri))
     throw new OAuthError('invalid_request', 'the post_logout_redirect_uri is not registered for this client')
+}
+
+function viewOf(client: Client): ClientView {
+  return clientView({ client, scopes: new Set(), resources: [], parameters: {} })
 }
 
 function signOutPurpose({ sid }: Session): string {
