@@ -8,7 +8,7 @@ import type { Client } from '../../doors/client.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { assertLengths } from '../../protocol/parameters.ts'
-import { orderedResponseType } from '../../protocol/response-type.ts'
+import { asksFor, orderedResponseType } from '../../protocol/response-type.ts'
 import type { SentForm, Wire } from '../../protocol/wire.ts'
 import { answerAddressOf } from './answer-address.ts'
 import type { Approvals } from './approval-requests.ts'
@@ -58,9 +58,10 @@ export function createAuthorizationRequests(
     if (repeated.size > 0) throw new OAuthError('invalid_request', 'a parameter is repeated')
     assertLengths(wire)
     await check(found)
-    const approval = await approvals.parse(client, wire)
+    const { scopes, ...approval } = await approvals.parse(client, wire)
     const responseType = orderedResponseType(wire['response_type'] as string)
-    return { ...address, ...approval, responseType, ...(spends === undefined ? {} : { spends }) }
+    const asked = { ...approval, scopes: scopesFor(responseType, scopes), responseType }
+    return { ...address, ...asked, ...(spends === undefined ? {} : { spends }) }
   }
 
   return {
@@ -76,4 +77,10 @@ export function createAuthorizationRequests(
       return { ...(await read(asked, addressOf(client, found))), asked }
     },
   }
+}
+
+/** OpenID Connect Core §11: without a code, nothing outlives the session. */
+function scopesFor(responseType: string, scopes: ReadonlySet<string>): ReadonlySet<string> {
+  if (asksFor('code', responseType)) return scopes
+  return new Set([...scopes].filter((name) => name !== 'offline_access'))
 }

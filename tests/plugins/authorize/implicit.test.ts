@@ -134,6 +134,20 @@ describe.each(RESPONSE_TYPES)('%s', (response_type) => {
     })
   })
 
+  test('keeps tokens past the sign-out by offline_access where it gives a code, and asks nobody else for that', async () => {
+    const agent = createUserAgent(server.url)
+    const parameters = { response_type, scope: 'openid offline_access', prompt: 'consent' }
+    const { username, password } = ALICE
+    const consent = await agent.submit(await agent.get(asking(parameters)), 'login', { username, password })
+    expect(consent.body.includes('Stay connected when you are away')).toBe(has('code'))
+    const answer = await told(parameters, agent)
+    if (has('token')) expect(answer['scope']!.includes('offline_access')).toBe(has('code'))
+    const token = has('code') ? (await redeem(answer['code']!)).access_token : answer['access_token']
+    await agent.submit(await agent.get(`${server.url}/account`), 'sign-out-form')
+    if (token === undefined) return
+    expect((await server.get('/userinfo', bearer(token))).status).toBe(has('code') ? 200 : 401)
+  })
+
   test('tells errors behind # too', async () => {
     expect(await told({ response_type, prompt: 'none' })).toMatchObject({
       error: 'login_required',
