@@ -170,8 +170,10 @@ export function createClientChanges({
   }
 }
 
+/** Each column has its value, so that it also replaces all of one that is stored. */
 export function newClient(clientId: string, members: ClientInformation): StoredClient {
-  const client: StoredClient = { clientId, redirectUris: [], scope: [], metadata: {} }
+  const nothing = { clientName: null, responseTypes: null, grantTypes: null, tokenEndpointAuthMethod: null }
+  const client: StoredClient = { clientId, ...nothing, redirectUris: [], scope: [], metadata: {} }
   applyMetadata(client, members)
   return client
 }

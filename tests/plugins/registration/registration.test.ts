@@ -150,6 +150,22 @@ test('it is read, updated as a whole, and deleted with its tokens', async () => 
   ).toBe(0)
 })
 
+test.each([['omitted', undefined], ['null', null]])('what is %s in an update is deleted, or its default again', async (_kind, gone) => {
+  const members = { client_name: 'Prints', token_endpoint_auth_method: 'client_secret_post', tos_uri: 'https://app.example/tos' }
+  const { registration_client_uri: at, registration_access_token: token, ...client } = await register(members)
+  const nothing = Object.fromEntries(Object.keys(members).map((name) => [name, gone]))
+  const wanted = { client_id: client.client_id, redirect_uris: [REDIRECT_URI], ...nothing }
+  const updated = await send('PUT', at, token, wanted)
+  const read = await send('GET', at, updated.body.registration_access_token)
+  for (const { status, body } of [updated, read]) {
+    expect([status, Object.keys(members).filter((name) => name in body)]).toEqual([200, []])
+    expect(body).toMatchObject({ redirect_uris: [REDIRECT_URI], response_types: ['code'] })
+  }
+  expect(await server.server.oauth.clients.find(client.client_id)).not.toHaveProperty('client_name')
+  const sent = await server.post('/token', { grant_type: 'refresh_token', refresh_token: 'x' }, basic(client.client_id, client.client_secret))
+  expect(await sent.json()).toMatchObject({ error: 'invalid_grant' })
+}) // prettier-ignore
+
 test('a registration token gives the next one, and is good until that is used: a lost answer locks nobody out', async () => {
   const client = await register()
   const read = async (token: string) => send('GET', client.registration_client_uri, token)
