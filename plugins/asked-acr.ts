@@ -3,11 +3,13 @@
  * that can be reached at all, by what is registered.
  */
 import type { FastifyInstance } from 'fastify'
+import type { ApprovalRequest } from '../src/doors/approval.ts'
 import type { Reach } from '../src/doors/assurance.ts'
 import type { DoorRegistry } from '../src/doors/registry.ts'
 import type { User } from '../src/doors/user.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { ACR_VALUES, askedAcr, orderedAcr } from '../src/protocol/acr.ts'
+import { OAuthError } from '../src/protocol/errors.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { reachesAcr } from './require-scope/acr.ts'
 
@@ -60,6 +62,18 @@ export function addAcrPolicies(fastify: FastifyInstance): void {
 /** What somebody can reach here, by what is registered; the weakest first. */
 export function reachableAcr(doors: DoorRegistry): string[] {
   return orderedAcr(reachesOf(doors).flatMap(({ acr }) => acr))
+}
+
+/** Throws where the request demands what no sign-in here reaches, whoever signs in: so nobody is asked in vain. */
+export function assertReachable(doors: DoorRegistry, { client, parameters }: ApprovalRequest): void {
+  const least = client.metadata['minimum_acr_value'] as string | undefined
+  const reached = reachableAcr(doors)
+  for (const values of [askedAcr(parameters).demanded, least === undefined ? [] : [least]])
+    if (values.length > 0 && !values.some((wanted) => reached.some((one) => reachesAcr(one, wanted))))
+      throw new OAuthError(
+        'unmet_authentication_requirements',
+        `no sign-in here reaches the acr ${values.join(' or ')}`,
+      )
 }
 
 function reachesOf(doors: DoorRegistry): Reach[] {

@@ -110,7 +110,7 @@ export const OWN_EVENTS = {
   /** A client asked for somebody's approval, they gave it, or did not; `address` is where the client asked from, `request` names it on pages. */
   'ciba.asked': tells<{ readonly address: string; readonly request: string }>(),
   'ciba.allowed': tells<{ readonly address: string; readonly request: string }>(),
-  'ciba.denied': tells<{ readonly address: string; readonly request: string }>(),
+  'ciba.denied': tells<{ readonly address: string; readonly request: string; readonly unmet?: string }>(),
   /** From then on clients have to know it that ask them, or nobody has to. */
   'ciba.user_code_set': tells<Bag>(),
   'ciba.user_code_removed': tells<Bag>(),

@@ -98,6 +98,7 @@ const ALL: Readonly<Record<string, Row>> = {
   '/approve/allowed': open(200),
   '/approve/denied': open(200),
   '/approve/over': open(410),
+  '/approve/unmet': open(200),
   '/introspect': { nobody: [405, 401, 405], client: [405, 200, 405] },
   '/revoke': { nobody: [405, 401, 405], client: [405, 400, 405] },
   '/userinfo': open(401, 401),

@@ -8,7 +8,10 @@ import { OAuthError } from '../../../src/protocol/errors.ts'
 import type { StoredGranted } from '../../../src/protocol/facts.ts'
 import type { OAuth } from '../../oauth.ts'
 
-export type Decision = { readonly denied: true } | { readonly granted: StoredGranted }
+/** `unmet` is the error for which it could not be allowed; absent where somebody denied it. */
+export type Decision =
+  | { readonly denied: true; readonly unmet?: string }
+  | { readonly granted: StoredGranted }
 
 export interface Decided {
   /** Milliseconds since the epoch; until then somebody may decide. */
@@ -32,7 +35,7 @@ export function isOpen({ decision, expiresAt }: Decided): boolean {
 
 /**
  * What was allowed. Throws `authorization_pending`, `slow_down` or `expired_token` where nobody has decided, and `access_denied` where
- * somebody denied it, or where the sign-in by which it was allowed has ended.
+ * somebody denied it, where it could not be allowed, or where the sign-in by which it was has ended.
  */
 export async function grantedOf(
   oauth: OAuth,
@@ -40,8 +43,7 @@ export async function grantedOf(
   { resource, spend, poll }: AskedFor,
 ): Promise<Granted> {
   if (decision === undefined) throw await undecided(expiresAt, poll)
-  if ('denied' in decision)
-    throw new OAuthError('access_denied', 'the user denied the request', { status: 400 })
+  if ('denied' in decision) throw refused(decision.unmet)
   const granted = grantedFromJson(decision.granted)
   await assertSignedIn(oauth, granted)
   const { resources, refreshable = true } = granted
@@ -51,6 +53,12 @@ export async function grantedOf(
     refreshable,
     spends: [spend],
   }
+}
+
+function refused(unmet: string | undefined): OAuthError {
+  const description =
+    unmet === undefined ? 'the user denied the request' : `the request could not be allowed: ${unmet}`
+  return new OAuthError('access_denied', description, { status: 400 })
 }
 
 async function undecided(expiresAt: number, poll: AskedFor['poll']): Promise<OAuthError> {

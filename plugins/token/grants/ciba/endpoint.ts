@@ -1,12 +1,14 @@
 /** The backchannel authentication endpoint (CIBA §7): a client names a person and what it asks of them, and gets an auth_req_id. */
 import type { FastifyInstance } from 'fastify'
 import type { Client } from '../../../../src/doors/client.ts'
+import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { compileParameters } from '../../../../src/protocol/parameters.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
 import { parseScope } from '../../../../src/protocol/scope.ts'
 import { without, type Wire } from '../../../../src/protocol/wire.ts'
 import { CIBA } from '../../../../src/services/clients/client-kinds.ts'
+import { assertReachable } from '../../../asked-acr.ts'
 import { INTERVAL } from '../polls.ts'
 import { parseBindingMessage } from './binding-message.ts'
 import type { ReachOnDevices } from './devices.ts'
@@ -39,9 +41,11 @@ const NOTIFICATION_TOKEN = /^[A-Za-z0-9\-._~+/]{1,1024}=*$/
 const NOT_HERE = ['login_hint', 'id_token_hint', 'prompt', 'max_age', 'display', 'nonce']
 
 export function addEndpoint(
-  { oauth }: FastifyInstance,
+  fastify: FastifyInstance,
   { requests, userCodes, findHinted, openSigned, devices }: EndpointOptions,
 ): void {
+  const { oauth } = fastify
+  const { doors } = kernelOf(fastify)
   oauth.registerEndpoint({
     path: '/backchannel-authentication',
     metadata: 'backchannel_authentication_endpoint',
@@ -60,6 +64,7 @@ export function addEndpoint(
       await userCodes.assertKnown(user, user_code, call)
       const shown = await oauth.parametersShownBy(call)
       const asked = await oauth.parseApproval(client, { ...without(wire, NOT_HERE), ...shown })
+      assertReachable(doors, asked)
       const approval = {
         ...asked,
         user: user.id,

@@ -11,6 +11,7 @@ import { message, type Message } from '../../../../src/protocol/message.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
 import { CIBA } from '../../../../src/services/clients/client-kinds.ts'
 import { isOfClient } from '../../../../src/services/clients/same-client.ts'
+import { STEPS } from '../../../browser/index.ts'
 import { faceOf } from '../../../pages/client-view.ts'
 import { ExplainedError } from '../../../pages/error-page.ts'
 import type { PageCall } from '../../../pages/index.ts'
@@ -27,6 +28,10 @@ const ENDS = {
   denied: {
     title: message('You have denied it'),
     text: message('The app gets nothing. You may close this page.'),
+  },
+  unmet: {
+    title: message('This cannot be approved'),
+    text: message('What the app asks for is not possible here. It gets nothing, and is told so.'),
   },
   over: {
     title: message('Nothing waits for you here'),
@@ -85,6 +90,13 @@ export async function addPages(fastify: FastifyInstance, requests: BackchannelRe
     })
   }
 
+  /** Who lacks for good what is demanded is never signed in for it, and can only have it end. */
+  async function isNamed(user: string | undefined, end: keyof typeof ENDS, { request }: BrowserCall) {
+    const signedIn = await browser.session(request)
+    const session = signedIn === null && end === 'unmet' ? await browser[STEPS].unfinished(request) : signedIn
+    return session !== null && session.userId === user
+  }
+
   /** Nobody but the one who was named decides, whatever a step of others makes of it. */
   async function end(
     { state }: EndedInteraction,
@@ -94,11 +106,10 @@ export async function addPages(fastify: FastifyInstance, requests: BackchannelRe
   ): Promise<FastifyReply> {
     const request = await openRequest(String(state['id']))
     if (request === null) return call.reply.redirect(`${path}/over`, 303)
-    const session = await browser.session(call.request)
-    if (session === null || session.userId !== request.approval.user)
+    const told = endOf(decision)
+    if (!(await isNamed(request.approval.user, told, call)))
       throw error ?? forAnother('access_denied', 'the request is for somebody else', request.id)
     const isDecided = await requests.decide(request, decision)
-    const told = 'granted' in decision ? 'allowed' : 'denied'
     return call.reply.redirect(`${path}/${isDecided ? told : 'over'}`, 303)
   }
 
@@ -111,7 +122,7 @@ export async function addPages(fastify: FastifyInstance, requests: BackchannelRe
       return interactions.start(await approvalOf(request, call), OUTCOME, { id }, call)
     },
   })
-  for (const told of ['allowed', 'denied', 'over'] as const)
+  for (const told of Object.keys(ENDS) as (keyof typeof ENDS)[])
     pages.serve({
       path: `${APPROVE}/${told}`,
       query: Type.Object({}),
@@ -127,14 +138,19 @@ export async function addPages(fastify: FastifyInstance, requests: BackchannelRe
     },
     approved: async (interaction, granted, call) =>
       end(interaction, { granted: grantedToJson(granted) }, call),
-    // Who signs in as somebody else, or cannot show what is asked for, has decided nothing.
+    // Who signs in as somebody else has decided nothing. What nobody can allow is over, so that the app need not wait in vain.
     async denied(interaction, error, call) {
       if (error.code === 'login_required')
         throw forAnother(error.code, error.message, String(interaction.state['id']))
-      if (error.code !== 'access_denied') throw error
-      return end(interaction, { denied: true }, call, error)
+      const unmet = error.code === 'access_denied' ? {} : { unmet: error.code }
+      return end(interaction, { denied: true, ...unmet }, call, error)
     },
   })
+}
+
+function endOf(decision: Decision): keyof typeof ENDS {
+  if ('granted' in decision) return 'allowed'
+  return decision.unmet === undefined ? 'denied' : 'unmet'
 }
 
 /** Whoever names somebody can ask them for something: they are to know where it came from. */

@@ -120,17 +120,12 @@ export function createBackchannelRequests(fastify: FastifyInstance): Backchannel
     },
     async decide(request, decision) {
       if (!isOpen(request)) return false
-      const { id, approval, address } = request
+      const { id } = request
       const isDecided = await requests.replace(
         id,
         request,
         { ...request, decision },
-        {
-          type: 'granted' in decision ? 'ciba.allowed' : 'ciba.denied',
-          client: approval.client,
-          user: approval.user,
-          details: { request: id, address },
-        },
+        eventOf(request, decision),
       )
       if (isDecided) await places.free(request)
       return isDecided
@@ -174,6 +169,15 @@ function createPlaces(places: Artifacts<{ id: string }>): Places {
       if ((await places.get(handle))?.id === id) await places.delete(handle)
     },
   }
+}
+
+function eventOf({ id, address, approval: { client, user } }: BackchannelRequest, decision: Decision) {
+  const about = { client, user }
+  const details = { request: id, address }
+  if ('granted' in decision) return { type: 'ciba.allowed', ...about, details } as const
+  const { unmet } = decision
+  const why = unmet === undefined ? {} : { unmet }
+  return { type: 'ciba.denied', ...about, details: { ...details, ...why } } as const
 }
 
 /** CIBA §13. Whoever it was about: nobody, somebody disabled, or somebody who is deleted. */

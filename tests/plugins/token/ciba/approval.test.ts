@@ -49,7 +49,18 @@ const server = await startServer(
         { resource: MUSIC, scopes: ['play'] },
       ],
     },
-    extend: addBank,
+    async extend(fastify) {
+      addBank(fastify)
+      // A factor that nobody has yet.
+      fastify.oauth.add('interactionStep', {
+        name: 'key',
+        phase: 'authenticate',
+        required: 'login_required',
+        reaches: { acr: ['phr'], by: () => false },
+        run: async () => 'done',
+        submit: async () => ({ note: {} }),
+      })
+    },
   },
 )
 const { clients, users, audit } = server.server.oauth
@@ -182,6 +193,46 @@ describe('the page', () => {
     const tokens = await poll(server, asked, VAULT)
     expect(decodeJwt(String(tokens['id_token']))).toMatchObject({ acr: '2' })
   })
+
+  test('of what this person’s sign-in cannot reach says so, and the app is told', async () => {
+    const person = await newPerson()
+    const claims = JSON.stringify({ id_token: { acr: { essential: true, values: ['phr'] } } })
+    for (let n = 0; n < 6; n++) {
+      const asked = await ask(server, { login_hint: person.username, claims })
+      const end = n === 0 ? await signIn(person, asked) : await person.agent.get(pageOf(server, asked))
+      expect([end.status, textOf(end)]).toEqual([200, expect.stringContaining('This cannot be approved')])
+      const { error_description, ...told } = await poll(server, asked)
+      expect(told).toEqual(invalid('access_denied'))
+      expect(error_description).toContain('unmet_authentication_requirements')
+      const { events } = await audit.list({ type: 'ciba.denied', user: person.id })
+      expect(events[0]).toMatchObject({ details: { unmet: 'unmet_authentication_requirements' } })
+      expect((await person.agent.get(pageOf(server, asked))).status).toBe(410)
+    }
+  }) // prettier-ignore
+
+  test('is answered for somebody else by nobody, whatever cannot be met', async () => {
+    const [person, other] = [await newPerson(), await newPerson()]
+    await clients.create(of('fickle', { scope: ['read_books'] }))
+    const asked = await ask(server, { login_hint: person.username, scope: 'openid read_books', resource: BOOKS }, of('fickle'))
+    expect((await signIn(other, asked)).status).toBe(400)
+    expect(await poll(server, asked, of('fickle'))).toMatchObject(invalid('authorization_pending'))
+    const consent = await signIn(person, asked)
+    await clients.update('fickle', { scope: [] })
+    const end = await person.agent.submit(consent, 'consent', { decision: 'allow' })
+    expect([end.status, textOf(end)]).toEqual([200, expect.stringContaining('This cannot be approved')])
+    expect(await poll(server, asked, of('fickle'))).toMatchObject(invalid('access_denied'))
+  }) // prettier-ignore
+
+  test('is denied also where what it asks for cannot be had any more', async () => {
+    const person = await newPerson()
+    await clients.create(of('fallen', { scope: ['read_books'] }))
+    const asked = await ask(server, { login_hint: person.username, scope: 'openid read_books', resource: BOOKS }, of('fallen'))
+    const consent = await signIn(person, asked)
+    await clients.update('fallen', { scope: [] })
+    const end = await person.agent.submit(consent, 'consent', { decision: 'deny' })
+    expect([end.status, end.url]).toEqual([200, `${server.url}/approve/denied`])
+    expect(await poll(server, asked, of('fallen'))).toMatchObject(invalid('access_denied'))
+  }) // prettier-ignore
 
   test('reads details of what is asked (RFC 9396), which the tokens are for', async () => {
     const person = await newPerson()

@@ -83,6 +83,17 @@ describe('the client', () => {
   })
 })
 
+test('a demand that no sign-in here reaches is refused before anybody is asked, and takes no place', async () => {
+  await forget()
+  const acr = (asked: object) => call(server, { ...good, claims: JSON.stringify({ id_token: { acr: asked } }) })
+  const refused = [{ essential: true, values: ['bogus'] }, { essential: true, value: 'urn:made:up' }, { essential: true, values: [] }]
+  for (const one of [...refused, ...refused])
+    expect(await acr(one)).toMatchObject(invalid('unmet_authentication_requirements'))
+  for (const one of [{ values: ['bogus'] }, { essential: true }, { essential: true, values: ['bogus', '1'] }])
+    expect(await acr(one)).toMatchObject({ status: 200 })
+  await forget()
+}) // prettier-ignore
+
 describe('the hint', () => {
   test('is one of three, and no more', async () => {
     const { login_hint: _hint, ...none } = good
