@@ -11,12 +11,14 @@ import { instantsOf } from '../../plugins/require-scope/expiry.ts'
 export function parentOf(found: Verified | Authorization): Parent {
   if ('claims' in found) return parentOfToken(found)
   const { id, clientId, createdAt, notAfter, parent } = found
+  const outlives = outlivedBy(found)
   if (id === undefined || createdAt === undefined)
     throw new TypeError('an Authorization that is not stored can be no parent')
   return {
     clientId,
     since: createdAt,
     authorization: id,
+    ...(outlives === undefined ? {} : { outlives }),
     ...(notAfter === undefined ? {} : { notAfter }),
     ...(parent === undefined ? {} : { parent }),
   }
@@ -25,14 +27,22 @@ export function parentOf(found: Verified | Authorization): Parent {
 function parentOfToken({ claims, authorization }: Verified): Parent {
   const { id, parent } = authorization ?? { id: undefined, parent: parentInClaims(claims) }
   const { issuedAt, expiresAt } = instantsOf(claims)
+  const outlives = authorization === undefined ? undefined : outlivedBy(authorization)
   return {
     clientId: claims.client_id,
     since: authorization?.createdAt ?? issuedAt,
     token: claims.jti,
     notAfter: expiresAt,
     ...(id === undefined ? {} : { authorization: id }),
+    ...(outlives === undefined ? {} : { outlives }),
     ...(parent === undefined ? {} : { parent }),
   }
+}
+
+/** Its session, where that takes it along by no sign-out: by its own scopes, or as what it was granted for. */
+function outlivedBy({ scopes, authentication, parent }: Authorization): string | undefined {
+  const sid = authentication?.sid
+  return scopes.has('offline_access') || parent?.outlives === sid ? sid : undefined
 }
 
 /** When the last token ends, in milliseconds since the epoch; undefined where nothing says. */

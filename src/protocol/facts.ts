@@ -34,6 +34,8 @@ export interface Parent {
   readonly since: number
   /** The id of the Authorization; absent for a token that a client got for itself. */
   readonly authorization?: string
+  /** The `sid` of the session that its Authorization outlives (OpenID Connect Core §11), and what was granted for it in that session too. */
+  readonly outlives?: string
   /** The `jti`, where it is one token. */
   readonly token?: string
   /** The generation of the trusted issuer whose assertion it was, which ends what came of it when it is trusted no more. */

@@ -29,7 +29,7 @@ interface Ending {
 
 /**
  * Of the sessions whose `sid` $2 is (`ofSession`), with `suffix` in the statements' names. What has `offline_access`
- * outlives its session (OpenID Connect Core §11), unless `all` ends.
+ * outlives its session (OpenID Connect Core §11), and so does what was granted for that, with which it ends; unless `all` ends.
  */
 function ending(suffix: string, ofSession: (sid: string) => string, all = false): Ending {
   return {
@@ -61,8 +61,9 @@ function ending(suffix: string, ofSession: (sid: string) => string, all = false)
     /** $3 is the cause. Returns whose they were, of those too that outlive it. */
     revokeAuthorizations: statement(`authorizations-end${suffix}`, (table) => {
       const authorization = table(Authorization)
-      const outlives = `'offline_access' = any(${authorization.column('scopes')})`
       const sid = `${authorization.column('authentication')}->>'sid'`
+      const follows = `coalesce(${authorization.column('parent')}->>'outlives' = ${sid}, false)`
+      const outlives = `('offline_access' = any(${authorization.column('scopes')}) or ${follows})`
       const whose = `${authorization.column('clientId')} as client, ${sid} as sid, ${authorization.column('createdAt')} as made`
       const living = `${authorization.column('subject')} = $1 and ${authorization.column('revokedAt')} is null
         and ${ofSession(sid)}`

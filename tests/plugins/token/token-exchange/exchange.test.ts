@@ -259,6 +259,21 @@ describe('it dies with what it was exchanged for', () => {
     expect(await exchange(server, BACK, String(first['access_token']))).toMatchObject(invalid('invalid_request'))
   }) // prettier-ignore
 
+  test('and outlives the sign-out as that does: by offline_access, and what came of it in turn', async () => {
+    for (const [scope, outlives] of [['openid read_books offline_access', true], ['openid read_books', false]] as const) {
+      const agent = createUserAgent(server.url)
+      const had = await getTokens(server, { scope }, agent)
+      const first = await exchange(server, DESK, had.access_token)
+      const second = await exchange(server, BACK, String(first['access_token']))
+      const byIdToken = await exchange(server, DESK, had.id_token, { subject_token_type: ID_TOKEN })
+      await agent.get(`${server.url}/end-session?id_token_hint=${had.id_token}`)
+      const all = [first, second, byIdToken].map(async (one) => isActive(one['access_token']))
+      expect(await Promise.all(all)).toEqual([outlives, outlives, false])
+      await server.post('/revoke', { token: had.refresh_token }, credentials(WEB))
+      for (const one of [first, second]) await expect.poll(async () => isActive(one['access_token'])).toBe(false)
+    }
+  }) // prettier-ignore
+
   test('when its client is deleted, or its user disabled', async () => {
     const got = await exchange(server, DESK, await signInElsewhere(), { resource: CELLAR })
     expect(await isActive(got['access_token'])).toBe(true)
