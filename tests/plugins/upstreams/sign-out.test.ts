@@ -83,6 +83,22 @@ test('an app gets them back, with its state', async () => {
   expect(await isThere(who)).toBe(false)
 })
 
+test('an app that registered itself gets them back too, by this browser', async () => {
+  await oauth.clients.create({ ...WEB, client_id: 'itself', post_logout_redirect_uris: [AFTER] })
+  await server.database.query(`update clients set registrar = 'anybody' where client_id = 'itself'`)
+  await oauth.clients.update('itself', { client_name: 'Itself' })
+  const who = await arrive()
+  const asked = new URLSearchParams({ client_id: 'itself', post_logout_redirect_uri: AFTER })
+  const form = await who.here.get(`${server.url}/end-session?${asked.toString()}`)
+  const page = await who.here.submit(form, 'end-session')
+  const [, to] = /^0;url=(.+)$/.exec(page.headers.get('refresh')!)!
+  const back = await who.there.get(to!)
+  const end = await who.here.get(back.headers.get('location')!)
+  expect(end.headers.get('location')).toBe(AFTER)
+  const stranger = await createUserAgent(server.url).get(`${server.url}/end-session?${asked.toString()}`)
+  expect([stranger.status, stranger.headers.get('location')]).toEqual([200, null])
+})
+
 test('who came another way, from an upstream without it, or is somebody else by now, stays here', async () => {
   const bob = createUserAgent(server.url)
   await goThrough(bob, await bob.get(`${server.url}/account`), BOB)
