@@ -85,7 +85,10 @@ const WORDS: EventWords = {
   'device.denied': ({ device }) => message('You denied a device at {device}', { device }),
   'ciba.asked': message('An app asked for your approval'),
   'ciba.allowed': message('You approved what an app asked for'),
-  'ciba.denied': message('You denied what an app asked for'),
+  'ciba.denied': ({ unmet }) =>
+    unmet === undefined
+      ? message('You denied what an app asked for')
+      : message('What an app asked for could not be approved'),
   'ciba.user_code_set': message('Your code for apps that ask for approval was set'),
   'ciba.user_code_removed': message('Your code for apps that ask for approval was removed'),
   'consent.withdrawn': message('The access of an app was taken back'),
