@@ -23,11 +23,11 @@ export const statements = {
       where ${consent.column('user')} = $1 and ${consent.column('client')} = $2 and not ${isVoid(consent, '$3::text')}`
     },
   ),
-  /** What was allowed to another by this name, or is too long ago: nothing is added to it. */
+  /** What was allowed to another by this name, or has no line of the key $4 (null for none), or is too long ago: nothing is added to it. */
   forgetVoid: statement('consent-forget-void', (table) => {
     const consent = table(Consent)
     return `delete from ${consent.name} where ${consent.column('user')} = $1 and ${consent.column('client')} = $2
-      and ${isVoid(consent, '$3::text')}`
+      and (${isVoid(consent, '$3::text')} or not (${consent.column('lines')} ? $4::text))`
   }),
   /**
    * Adds to what was allowed before; where that makes more than $6 lines, in their place. Takes away the scopes $7, which were left

@@ -47,12 +47,13 @@ export interface Consents {
   find(userId: string, client: Pick<Client, 'clientId' | 'unregistered'>): Promise<RememberedConsent>
   /**
    * What of a request is new: scopes, the resources that its tokens would be for (without `resource` all those of the
-   * scopes), and lines, unless a scope that gives the same was allowed; and the place to which a stranger takes people.
+   * scopes), and lines, unless a scope that gives the same was allowed; all of it, where an app that nobody here has checked takes people
+   * elsewhere than before.
    */
   compare(userId: string, request: ApprovalRequest): Promise<ComparedConsent>
   /**
-   * Adds what was allowed now to what was allowed before, but for what is for once, and takes away the scopes that were `declined`; returns
-   * the id of both. Throws `access_denied` where nothing is left to allow.
+   * Adds what was allowed now to what was allowed before, but for what is for once and for what was allowed elsewhere, and takes away the scopes
+   * that were `declined`; returns the id of both. Throws `access_denied` where nothing is left to allow.
    */
   remember(userId: string, request: ApprovalRequest, declined?: ReadonlySet<string>): Promise<string>
   /**
@@ -84,6 +85,13 @@ export interface ConnectedClient {
 }
 
 const NONE: ReadonlySet<string> = new Set()
+const NOTHING: RememberedConsent = {
+  id: undefined,
+  scopes: NONE,
+  declined: NONE,
+  resources: NONE,
+  lines: new Map(),
+}
 /** Of one user and client: where there would be more, those of the last request stay, and the others are asked for again. */
 const MOST_LINES = 100
 
@@ -135,7 +143,10 @@ export function createConsents(
   return {
     find,
     async compare(userId, request) {
-      const had = await find(userId, request.client)
+      const place = placeLineOf(request)
+      const found = await find(userId, request.client)
+      // To whom is at another place it was not allowed, by all that people know.
+      const had = place === undefined || found.lines.has(place.key) ? found : NOTHING
       const { rest, declined } = await standing(request, had)
       // None, where an earlier version remembered them.
       const isOld = (resource: string): boolean => had.resources.size === 0 || had.resources.has(resource)
@@ -148,9 +159,7 @@ export function createConsents(
         const isOld = (had.lines.has(key) && !isLeftOut) || scopes.some((scope) => had.scopes.has(scope))
         return { text, isNew: once || !isOld }
       })
-      const place = placeLineOf(request)
-      const leadsElsewhere = place !== undefined && !had.lines.has(place.key)
-      const isNew = newScopes.size > 0 || lines.some((line) => line.isNew) || leadsElsewhere
+      const isNew = newScopes.size > 0 || lines.some((line) => line.isNew)
       return { id: had.id, newScopes, declined, lines, isNew }
     },
     async remember(userId, asked, declined = NONE) {
@@ -167,7 +176,7 @@ export function createConsents(
       const lifted = lasting.flatMap((line) => line.scopes)
       const leftOut = [...declined]
       return audit.transaction(async (query, note) => {
-        await query(statements.forgetVoid, [userId, clientId, identity])
+        await query(statements.forgetVoid, [userId, clientId, identity, place?.key ?? null])
         const [remembered] = await query(statements.grant, [
           userId,
           clientId,

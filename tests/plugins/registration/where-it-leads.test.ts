@@ -43,10 +43,22 @@ test.each([
   expect(await silently(agent, elsewhere)).toBe('consent_required')
   const page = await agent.get(authorizationUrl(server, elsewhere))
   expect(findForm(page, 'consent')).toBeDefined()
+  expect(page.body).not.toContain('Already allowed')
   expect(page.body).toContain(`You will be sent to <strong><bdi>${new URL(other).host}</bdi></strong>`)
   await authorize(server, elsewhere, agent)
-  for (const redirect_uri of [known, other])
-    expect(await silently(agent, { client_id, redirect_uri })).toBe('code')
+  expect(await silently(agent, elsewhere)).toBe('code')
+  // One place at a time: what each of them was allowed would else be allowed to all.
+  expect(await silently(agent, { client_id, redirect_uri: known })).toBe('consent_required')
+})
+
+test('who is allowed less elsewhere gets no more there', async () => {
+  const { client_id } = await register(KNOWN, EVIL)
+  const agent = createUserAgent(server.url)
+  await authorize(server, { client_id, redirect_uri: KNOWN, scope: 'openid email' }, agent)
+  await authorize(server, { client_id, redirect_uri: EVIL, scope: 'openid' }, agent)
+  const more = { client_id, redirect_uri: EVIL, scope: 'openid email' }
+  expect(await silently(agent, more)).toBe('consent_required')
+  expect(await silently(agent, { ...more, scope: 'openid' })).toBe('code')
 })
 
 test('other addresses of the same host, and other ports of the same machine, are the same place', async () => {
