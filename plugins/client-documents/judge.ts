@@ -72,10 +72,10 @@ function among(asked: unknown, given: readonly string[]): unknown {
   return Array.isArray(asked) ? asked.filter((one) => given.includes(one as string)) : asked
 }
 
-/** By what people know it, and where it takes them; and by what it proves who it is. */
+/** By what people know it, where it takes them, and as whom it knows them; and by what it proves who it is. */
 function identityOf({ clientName, redirectUris, metadata }: StoredClient): string {
-  const { logo_uri: logo, jwks, jwks_uri: jwksUri } = metadata
+  const { logo_uri: logo, jwks, jwks_uri: jwksUri, subject_type: type } = metadata
   const places = [...new Set(redirectUris.map(placeOf))].toSorted()
-  const known = JSON.stringify([clientName ?? null, logo ?? null, places, jwks ?? null, jwksUri ?? null])
-  return hash('sha256', known, 'base64url')
+  const known = [clientName ?? null, logo ?? null, places, jwks ?? null, jwksUri ?? null]
+  return hash('sha256', JSON.stringify(type === undefined ? known : [...known, type]), 'base64url')
 }

@@ -69,6 +69,24 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
     return (await links.list(id)).some(({ value }) => value.issuer === issuer && value.subject !== subject)
   }
 
+  /** Of two who come at the same moment neither is linked, or one: nobody can tell whose the account is. */
+  async function staysLinked(
+    user: User,
+    upstream: UpstreamInformation,
+    identity: Identity,
+  ): Promise<boolean> {
+    if (!(await hasOther(user, identity))) return true
+    const event = linkEvent('user.upstream_unlinked', user.id, linkOf(upstream, identity, {}))
+    try {
+      await links.delete(user.id, linkIdOf(identity), event)
+      return false
+    } catch (error) {
+      // The other one is gone already, so that this would be the last way in.
+      if (error instanceof OAuthError && error.code === 'invalid_request') return true
+      throw error
+    }
+  }
+
   /** Everybody who has the address, verified or not; those of the address itself come first. */
   async function withEmail(address: string): Promise<User[]> {
     const { found } = await users.search(address, { limit: 100 })
@@ -149,9 +167,11 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
         const user = await users.findByEmail(email)
         // Who has asked for their deletion is not changed, and keeps the address until then.
         if (user?.deletesAt === null) {
-          if (await hasOther(user, identity)) return { refused: known === null ? 'taken' : 'other person' }
+          const refused = known === null ? 'taken' : 'other person'
+          if (await hasOther(user, identity)) return { refused }
           const linking = await link(user.id, upstream, identity)
           if (linking === 'full') return { refused: 'full' }
+          if (linking === 'linked' && !(await staysLinked(user, upstream, identity))) return { refused }
           if (linking !== 'taken') return asAccount(user)
         }
       }

@@ -35,7 +35,7 @@ const MAX_LENGTH = 4096
 const MAX_DEPTH = 6
 const MAX_CLAIMS = 100
 /** What a claim may be called: people are shown the name, in which no app is to speak to them. */
-const NAME = /^[^\s\p{C}]{1,200}$/u
+const NAME = /^(?:(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{M}\p{N}_.:/#-]){1,200}$/u
 
 /** Throws `invalid_request` for what is not such a document. Members that the specification does not know are ignored. */
 export function parseClaimsRequest(text: string): ClaimsRequest {

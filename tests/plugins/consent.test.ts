@@ -101,6 +101,9 @@ test('what can be no name of a claim is nothing that people are asked for', asyn
     claimsOf({}, { [long]: { essential: true }, 'a\u202eb': null }),
   ])
     expect(await silently({ claims })).toBe('code')
+  // Spaces that are none, and what is not seen at all.
+  for (const name of ['call\u2800us\u2800now', 'call\u3164us', 'call\u00a0us', 'call+us'])
+    expect(await silently({ claims: claimsOf({ [name]: null }) })).toBe('code')
   const page = await asked({ claims: claimsOf({ [sentence]: null, email: null }) })
   expect(page).toContain('Your email address')
   expect(page).not.toContain('checked by us')

@@ -55,7 +55,7 @@ export async function startLyingProvider(clientId: string, clientSecret: string)
 
   async function answer(request: IncomingMessage): Promise<readonly [number, object]> {
     const { url = '' } = request
-    const { sub, lie } = told
+    const { lie } = told
     if (url.endsWith('/openid-configuration'))
       return [
         200,
@@ -70,7 +70,11 @@ export async function startLyingProvider(clientId: string, clientSecret: string)
         },
       ]
     if (url === '/jwks') return [200, { keys: [{ ...jwk, kid }] }]
-    if (url === '/userinfo') return [200, { sub, ...lie.userinfo }]
+    if (url === '/userinfo') {
+      const code = String(request.headers.authorization).slice('Bearer '.length)
+      const of = byCode.get(code) ?? told
+      return [200, { sub: of.sub, ...of.lie.userinfo }]
+    }
     asked++
     const code = new URLSearchParams(await text(request)).get('code') ?? ''
     const of = byCode.get(code) ?? told

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Call } from '../../../src/doors/back-channel.ts'
 import type { Client } from '../../../src/doors/client.ts'
 import type { Authorization } from '../../../src/doors/facts.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
@@ -12,6 +13,8 @@ import { Type } from '../../../src/protocol/schema.ts'
 import { OPENID_SCOPES, parseScope } from '../../../src/protocol/scope.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { isOfClient } from '../../../src/services/clients/same-client.ts'
+import { holds } from '../../../src/services/tokens/binding.ts'
+import type { FoundRefreshToken } from '../../../src/services/tokens/refresh-tokens.ts'
 
 const Parameters = Type.Object({
   refresh_token: Type.String(),
@@ -21,12 +24,31 @@ const Parameters = Type.Object({
 
 async function refreshToken(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { refreshTokens } = kernelOf(fastify)
+  const { endReplayed, refreshTokens } = kernelOf(fastify)
+
+  /**
+   * One of a public client that was bound later may be shown by who has none of its keys: the client, which knows it from before, or a thief.
+   * They are refused before anything is replaced, where it would else be seen that it was used before.
+   */
+  async function assertHeld(
+    token: string,
+    { authorization, use }: FoundRefreshToken,
+    { client, binding }: Call,
+    presentedAt: number,
+  ): Promise<void> {
+    if (use !== 'replayed' || authorization.binding === undefined || !client.isPublic()) return
+    if (holds(binding, authorization.binding)) return
+    if ((await refreshTokens.useOf(token, { authenticated: false, at: presentedAt })) === 'replayed')
+      await endReplayed(authorization)
+    throw invalidGrant('the refresh token was used before')
+  }
+
   oauth.registerGrant({
     type: 'refresh_token',
     publicClients: true,
     parameters: Parameters,
-    async authorize({ refresh_token, scope, resource = [] }, { client, reply }) {
+    async authorize({ refresh_token, scope, resource = [] }, call) {
+      const { client, reply } = call
       const presentedAt = performance.now() - reply.elapsedTime
       const found = await refreshTokens.find(refresh_token)
       if (found === null) throw invalidGrant('the refresh token is not known')
@@ -34,6 +56,7 @@ async function refreshToken(fastify: FastifyInstance): Promise<void> {
       if (!isOfClient(authorization.clientId, authorization.createdAt!, client))
         throw invalidGrant('the refresh token is not known')
       if (use === 'expired' || use === 'revoked') throw invalidGrant(`the refresh token is ${use}`)
+      await assertHeld(refresh_token, found, call, presentedAt)
       return {
         ...authorization,
         scopes: narrow(authorization, scope, client),

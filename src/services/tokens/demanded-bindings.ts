@@ -6,6 +6,7 @@ import type { Client } from '../../doors/client.ts'
 import type { Granted } from '../../doors/facts.ts'
 import type { SenderConstraint } from '../../doors/sender-constraint.ts'
 import { OAuthError } from '../../protocol/errors.ts'
+import type { Binding } from '../../protocol/facts.ts'
 import type { TokenTerms } from './audiences.ts'
 
 interface Demand {
@@ -61,6 +62,22 @@ export function boundAsDemanded(
   const kept = Object.entries(binding.cnf).filter(([name]) => !optional.includes(name) || isWanted(name))
   if (kept.length > 0) return { ...facts, binding: { ...binding, cnf: Object.fromEntries(kept) } }
   return metadata['require_bound_access_tokens'] === true ? granted : facts
+}
+
+/**
+ * What the refresh token of a public client is bound to from this refresh on, where it was bound to nothing (RFC 9449 §5): not to what binds
+ * on demand and a resource alone demands, since tokens for others need none of it. Undefined for nothing.
+ */
+export function boundFromNowOn(
+  granted: Granted,
+  client: Client,
+  terms: TokenTerms,
+  constraints: () => readonly SenderConstraint[],
+): Binding | undefined {
+  const { continues, binding } = granted
+  if (continues === undefined || binding === undefined || !client.isPublic()) return undefined
+  if (continues.authorization.binding !== undefined) return undefined
+  return boundAsDemanded(granted, client, { ...terms, bound: new Set() }, constraints).binding
 }
 
 /** Throws `OAuthError`. */

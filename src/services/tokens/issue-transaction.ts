@@ -2,8 +2,10 @@
  * What is stored when tokens are issued: what was presented is spent and what it gives is kept, in one transaction,
  * and in one statement where that serves. A crash leaves either everything as it was, or everything done.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Granted, Spend } from '../../doors/facts.ts'
 import { OAuthError } from '../../protocol/errors.ts'
+import type { Binding } from '../../protocol/facts.ts'
 import { hashOf } from '../../protocol/handle.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import { statements as authorizations } from '../../store/authorizations.ts'
@@ -22,6 +24,8 @@ import type { SpendArtifact } from './spent-artifacts.ts'
 export interface Issuance extends Issued {
   /** Whether its client has proven who it is. */
   readonly authenticated: boolean
+  /** What the Authorization is bound to from now on, where it was bound to nothing. */
+  readonly binds?: Binding | undefined
   readonly granted: Pick<Granted, 'spends' | 'continues'>
 }
 
@@ -76,9 +80,9 @@ export function createIssueTransaction(
     }
 
   const bind =
-    ({ authorization: { id, binding } }: Issued): Write =>
+    ({ authorization: { id }, binds }: Issuance): Write =>
     async (query) => {
-      if ((await query(authorizations.bind, [id, binding])).length === 0) throw new NoLongerGood()
+      if ((await query(authorizations.bind, [id, binds])).length === 0) throw new NoLongerGood()
     }
 
   const storeOpaque =
@@ -99,7 +103,7 @@ export function createIssueTransaction(
     const { authorization, refreshToken } = issuance
     const writes = spendsOf(issuance)
     if (redemption !== undefined) writes.push(redeem(redemption, issuance))
-    if (isBoundFromNowOn(issuance)) writes.push(bind(issuance))
+    if (issuance.binds !== undefined) writes.push(bind(issuance))
     if (redemption !== undefined) return writes
     if (issuance.granted.continues === undefined && authorization.id !== undefined) {
       writes.push(storeAuthorization(issuance))
@@ -128,11 +132,18 @@ export function createIssueTransaction(
       : redemptionOf(continues, refreshes)
   }
 
+  /** Whether the first use bound it as this one would: a retry gets what that got, and no key of its own (docs/adr/0042). */
+  async function standsAsBound({ binds, granted: { continues } }: Issuance): Promise<boolean> {
+    if (binds === undefined || continues === undefined) return true
+    const found = await refreshes.find(continues.refreshToken)
+    return isDeepStrictEqual(found?.authorization.binding, binds)
+  }
+
   /** The refresh token that a retry gets once more; whoever else comes second ends what the first one got. */
   async function handOutAgain(issuance: Issuance, redemption: Redemption): Promise<string> {
     const use = await redemption.useOf(issuance.authenticated)
     if (use === 'replayed') await endReplayed(issuance.authorization)
-    if (typeof use !== 'object') throw alreadySpent()
+    if (typeof use !== 'object' || !(await standsAsBound(issuance))) throw alreadySpent()
     const { successor } = use
     const confirm: Write = async (query) => {
       if (!(await refreshes.confirm(query, successor))) throw new NoLongerGood()
@@ -161,12 +172,6 @@ export function createIssueTransaction(
       throw error
     }
   }
-}
-
-/** The refresh token of a public client that shows a key is bound to that, also where it was bound to none before (RFC 9449 §5). */
-function isBoundFromNowOn({ authenticated, authorization, granted: { continues } }: Issuance): boolean {
-  if (authenticated || continues === undefined || continues.authorization.binding !== undefined) return false
-  return authorization.binding !== undefined
 }
 
 function alreadySpent(): OAuthError {

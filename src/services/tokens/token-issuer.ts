@@ -20,7 +20,7 @@ import type { AuditTrail } from '../audit/audit.ts'
 import { AUTHORIZATION_ID } from './names.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { StoreIssuance } from './issue-transaction.ts'
-import { assertBound, boundAsDemanded } from './demanded-bindings.ts'
+import { assertBound, boundAsDemanded, boundFromNowOn } from './demanded-bindings.ts'
 import { authorizationOf } from './new-authorization.ts'
 import { createOpaqueToken } from './opaque-tokens.ts'
 import type { ParentClaims } from './parent-claims.ts'
@@ -173,6 +173,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       authorization,
       granted,
       authenticated: !client.isPublic(),
+      binds: boundFromNowOn(said, client, terms, constraints),
       audience: approved.audience,
       refreshToken,
       opaque: opaque === undefined ? undefined : { token: opaque, claims },

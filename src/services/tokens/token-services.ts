@@ -24,7 +24,7 @@ import { createParentClaims } from './parent-claims.ts'
 import { createParents, type ReadTrusted } from './parents.ts'
 import { createRequestParameters, type RequestParameters } from './request-parameters.ts'
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
-import { createReplayEnding } from './replays.ts'
+import { createReplayEnding, type EndReplayed } from './replays.ts'
 import { createRevocations, type Revocations } from './revocations.ts'
 import { createArtifactOf, createSpendArtifact, type SpendArtifact } from './spent-artifacts.ts'
 import { createSubjects, type SubjectOf } from './subjects.ts'
@@ -45,6 +45,7 @@ export interface TokenServices {
   readonly ownJwts: OwnJwtVerifier
   readonly authorizationCodes: AuthorizationCodes
   readonly refreshTokens: RefreshTokens
+  readonly endReplayed: EndReplayed
   readonly authorizations: Authorizations
   readonly revocations: Revocations
   readonly tokenIssuer: TokenIssuer
@@ -132,6 +133,7 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
       artifactOf: createArtifactOf(box),
     }),
     refreshTokens,
+    endReplayed,
     authorizations: createAuthorizations(database, revoker),
     revocations,
     tokenIssuer: createTokenIssuer({

@@ -236,15 +236,53 @@ test.each([
   },
 )
 
-test('of two that begin with keys of their own at once, the refresh token is bound to one', async () => {
+test('of two that begin with keys of their own at once, one is bound, and the other gets nothing', async () => {
   const first = await signIn(app)
   const both = await Promise.all([refresh(app, first, a), refresh(app, first, b)])
-  expect(both.map(({ status }) => status)).toEqual([200, 200])
-  const [one, other] = both.map((tokens) => tokens['refresh_token'])
-  expect(one).toBe(other)
-  const later = [await refresh(app, both[0], a), await refresh(app, both[0], b)]
-  expect(new Set(later.map(({ status }) => status))).toEqual(new Set([200, 400]))
+  expect(both.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 400])
+  const key = both[0].status === 200 ? a : b
+  const tokens = both.find(({ status }) => status === 200)!
+  expect(await refresh(app, tokens, key)).toMatchObject({ status: 200, token_type: 'Key' })
+  expect(await refresh(app, tokens, key === a ? b : a)).toMatchObject({ status: 400 })
 })
+
+test('two with one key at once both get the one that is bound to it', async () => {
+  const first = await signIn(app)
+  const both = await Promise.all([refresh(app, first, a), refresh(app, first, a)])
+  expect(both.map(({ status }) => status)).toEqual([200, 200])
+  expect(both[0]['refresh_token']).toBe(both[1]['refresh_token'])
+  expect(await refresh(app, both[0])).toMatchObject({ status: 400 })
+})
+
+test('a retry gets what the first use got: one that had no key binds nothing with one', async () => {
+  const first = await signIn(app)
+  const second = await refresh(app, first)
+  expect(await refresh(app, first, a)).toMatchObject({ status: 400, error: 'invalid_grant' })
+  expect(await refresh(app, first)).toMatchObject({ status: 200, refresh_token: second['refresh_token'] })
+  expect(await refresh(app, second)).toMatchObject({ status: 200, token_type: 'bearer' })
+})
+
+test.each([
+  ['without a key', {}],
+  ['with their own', b],
+] as [string, Headers][])(
+  'who began to bind a stolen refresh token loses it to its owner, who comes %s (RFC 9700 §4.14.2)',
+  async (_how, headers) => {
+    const first = await signIn(app)
+    const stolen = await refresh(app, first, a)
+    // Within the interval for retries nobody is taken for a thief.
+    expect(await refresh(app, first, headers)).toMatchObject({ status: 400 })
+    expect(await refresh(app, stolen, a)).toMatchObject({ status: 200 })
+    const id = decodeJwt(String(first['access_token']))['authorization_id']
+    await server.database.query(
+      `update refresh_tokens set created_at = created_at - interval '2 hours' where authorization_id = $1`,
+      [id],
+    )
+    expect(await refresh(app, first, headers)).toMatchObject({ status: 400, error: 'invalid_grant' })
+    expect(await refresh(app, stolen, a)).toMatchObject({ status: 400, error: 'invalid_grant' })
+    expect(await present(stolen, 'Key', a)).toMatchObject({ userinfo: 401, route: 401 })
+  },
+)
 
 test('a client that proves who it is begins to be bound by none of its refreshes', async () => {
   const first = await signIn(web)

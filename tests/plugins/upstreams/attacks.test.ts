@@ -45,6 +45,7 @@ const beside = await startServer(
   },
   { database: server.database },
 )
+const besideUrl = `http://127.0.0.1:${String(beside.settings['PORT'])}`
 const { users, sessions } = server.server.oauth
 let people = 0
 
@@ -85,6 +86,24 @@ async function comeBy(
 const verified = (email: string) => ({ userinfo: { email, email_verified: true } })
 
 describe('whose account it is', () => {
+  test('of two subs of one upstream that come with one address at once, at two processes, one is linked at most', async () => {
+    for (let round = 0; round < 6; round++) {
+      const email = `at-once-${round}@race.example`
+      const { id } = await users.create({ username: `at-once-${round}`, email, email_verified: true })
+      const both = await Promise.all(
+        ['x', 'y'].map(async (name) => ({ sub: `${name}-${round}`, left: await leave('one') })),
+      )
+      for (const { sub, left } of both) one.tell(sub, left.nonce, verified(email), sub)
+      await Promise.all(
+        both.map(async ({ sub, left }, at) =>
+          left.agent.get(callback('one', left.state, { code: sub }, at === 0 ? server.url : besideUrl)),
+        ),
+      )
+      const rows = await server.database.query('select from user_records where user_id = $1', [id])
+      expect(rows.length).toBeLessThanOrEqual(1)
+    }
+  })
+
   test('a verified address that the upstream does not speak for links nobody, and takes nobody’s', async () => {
     const alice = (await users.find(ALICE.username))!.id
     for (const id of ['one', 'two'] as const) {

@@ -126,6 +126,39 @@ describe('refresh tokens', () => {
     expect(cnfOf(renewed)).toEqual({ 'x5t#S256': thumbprint })
   })
 
+  test('of an app without a secret stay free of what one resource demands', async () => {
+    const plain = await createClient(server, { ...metadata, token_endpoint_auth_method: 'none' })
+    const askAs = async (form: Form, certificate?: TestCertificate): Promise<Answer> => {
+      const response = await server.post('/token', { ...form, client_id: plain.clientId }, shown(certificate))
+      return { ...((await response.json()) as object), status: response.status }
+    }
+    const { verifier, challenge } = createPkce()
+    const pkce = { code_challenge: challenge, code_challenge_method: 'S256' }
+    const asked = { client_id: plain.clientId, scope: 'openid read_books open_vault offline_access', ...pkce }
+    const code = (await authorize(server, asked)).get('code')!
+    const form = {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: REDIRECT_URI,
+      code_verifier: verifier,
+    }
+    let tokens = await askAs({ ...form, resource: server.url })
+    const refreshFor = async (resource: string, certificate?: TestCertificate) =>
+      askAs(
+        { grant_type: 'refresh_token', refresh_token: String(tokens['refresh_token']), resource },
+        certificate,
+      )
+    for (const [resource, certificate] of [
+      [VAULT, mine],
+      [server.url, undefined],
+      [VAULT, thiefs],
+    ] as const) {
+      tokens = await refreshFor(resource, certificate)
+      expect(tokens.status).toBe(200)
+      expect(cnfOf(tokens) === undefined).toBe(certificate === undefined)
+    }
+  })
+
   test('of an app that proves who it is go on with another certificate', async () => {
     const { refresh_token: token } = await signIn(bound, mine)
     const renewed = await refresh(bound, token, thiefs)
