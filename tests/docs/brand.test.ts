@@ -1,6 +1,7 @@
 /** docs/brand.md: its settings, as they stand there, and what the start says of them. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parseEnv } from 'node:util'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { startServer } from '../support/server.ts'
@@ -8,13 +9,7 @@ import { openPage, type Page, sitDown } from './page.ts'
 
 test('a page of settings makes the pages one’s own', async () => {
   const page = await openPage('brand.md')
-  const lines = page.next('sh').trim().split('\n')
-  const settings = Object.fromEntries(
-    lines.map((line) => [
-      line.slice(0, line.indexOf('=')),
-      line.slice(line.indexOf('=') + 1).replaceAll("'", ''),
-    ]),
-  )
+  const settings = parseEnv(page.next('sh'))
   const logo = join(await temporaryDirectory(), 'logo.svg')
   await writeFile(logo, '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>')
   const server = await startServer({ ...settings, BRAND_LOGO: logo })

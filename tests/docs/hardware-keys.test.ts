@@ -24,7 +24,7 @@ test.skipIf(softHsmModule === undefined)('a server with the settings of the page
   await desk.sh(makeToken)
   const SOFTHSM2_CONF = join(desk.directory, 'softhsm2.conf')
   const valueOf = (line: string): string =>
-    substitute(line, { ...here, '/path/to/pin': join(desk.directory, 'pin') }).trim().replace(/^KEYS=/, '')
+    substitute(line, { ...here, '/path/to/pin': join(desk.directory, 'pin') }).trim().replace(/^KEYS="(.*)"$/, '$1')
   const [both, token] = moves.trim().split('\n').map(valueOf) as [string, string]
   expect(valueOf(settings)).toBe(token)
 

@@ -1,4 +1,5 @@
 /** docs/mail.md, as it stands there. */
+import { parseEnv } from 'node:util'
 import { expect, test } from 'vitest'
 import { startServer } from '../support/server.ts'
 import { startSmtpServer } from '../support/smtp-server.ts'
@@ -11,13 +12,7 @@ test('the settings and the command of the page send a mail', async () => {
     'smtps://': 'smtp://',
     'mail.example.com': `127.0.0.1:${smtp.port}`,
   })
-  const settings = Object.fromEntries(
-    ini
-      .trim()
-      .split('\n')
-      .map((line) => [line.split('=', 1)[0]!, line.slice(line.indexOf('=') + 1)]),
-  )
-  const server = await startServer(settings)
+  const server = await startServer(parseEnv(ini))
   const desk = await sitDown(server.settings)
   const { stdout } = await desk.sh(page.next('sh'))
   page.end()
