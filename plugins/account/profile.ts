@@ -1,6 +1,5 @@
 /** `/account/profile`: what is known of a user, to look at and, but for the email address, to change. */
 import type { FastifyReply } from 'fastify'
-import { hash } from 'node:crypto'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
@@ -18,6 +17,7 @@ import {
   type Errors,
   type Values,
 } from '../pages/profile-fields.ts'
+import { seenVersion } from '../pages/seen-version.ts'
 import { problemsIn } from '../pages/words.ts'
 import type { OwnArea } from './area.ts'
 
@@ -98,7 +98,6 @@ export function addProfile(area: OwnArea): void {
   })
 }
 
-/** What people have seen: theirs must not undo what somebody else did meanwhile, unseen. */
 function versionOf(claims: User['claims']): string {
-  return hash('sha256', JSON.stringify(valuesOf(claims)), 'base64url')
+  return seenVersion(valuesOf(claims))
 }

@@ -1,7 +1,6 @@
 /** `/admin/client`: one client, to look at and to change. Its secret and its end are in `client-secret.ts` and `client-end.ts`. */
 import { type Words, message } from '../../../src/protocol/message.ts'
 import type { FastifyReply } from 'fastify'
-import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { colorCaution } from '../../../src/protocol/brand-colors.ts'
 import { addressCautions } from '../../../src/protocol/client-addresses.ts'
@@ -10,6 +9,7 @@ import { Type } from '../../../src/protocol/schema.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
+import { seenVersion } from '../../pages/seen-version.ts'
 import { appSettings } from './app-settings.ts'
 import { isField, membersOf, typedIn, valuesOf, type Errors, type Values } from './client-fields.ts'
 import { attempt, clientForm, FORM, LongFields } from './client-form.ts'
@@ -154,9 +154,8 @@ function cautionsOf(client: ClientInformation): Words[] {
   return [...addresses, ...(color === undefined ? [] : [color])]
 }
 
-/** What people have seen of it: theirs must not undo what somebody else did meanwhile, unseen. */
 function versionOf(client: ClientInformation): string {
-  return hash('sha256', JSON.stringify(valuesOf(client)), 'base64url')
+  return seenVersion(valuesOf(client))
 }
 
 /** Only what is different: what the form shows of defaults stays a default. */

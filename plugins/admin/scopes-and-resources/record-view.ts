@@ -1,11 +1,11 @@
 /** The page of one thing, or of the form for a new one, with whatever was refused; and the way from what was typed to what is saved. */
 import { type Words, message } from '../../../src/protocol/message.ts'
 import type { FastifyReply } from 'fastify'
-import { hash } from 'node:crypto'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
+import { seenVersion } from '../../pages/seen-version.ts'
 import { problemsIn } from '../../pages/words.ts'
 import { NotThere } from '../not-there.ts'
 import type { AdminArea } from '../sections.ts'
@@ -46,8 +46,7 @@ export function createRecordView<Information extends object>(
   const { words, identifier } = kind
   const { list, create, one: page, remove } = pathsOf(kind)
   const idOf = (one: Information): string => String(one[identifier.name])
-  const versionOf = (one: Information): string =>
-    hash('sha256', JSON.stringify(kind.valuesOf(one)), 'base64url')
+  const versionOf = (one: Information): string => seenVersion(kind.valuesOf(one))
 
   /** Only of one that is there already. */
   async function existing(call: PageCall, one: Information, { deletion }: Shown) {

@@ -3,7 +3,6 @@
  * `user-actions.ts` and `user-password.ts`.
  */
 import type { FastifyReply } from 'fastify'
-import { hash } from 'node:crypto'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { message, type Words } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
@@ -11,6 +10,7 @@ import { ADMIN, type User } from '../../../src/services/users/user.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
+import { seenVersion } from '../../pages/seen-version.ts'
 import type { OwnArea } from '../area.ts'
 import { noSuchUser } from '../not-there.ts'
 import { SIGNED_IN_AGAIN } from '../notice.ts'
@@ -183,7 +183,6 @@ function noticeOfDone(done = ''): Notice | null {
   return Object.hasOwn(DONE, done) ? { kind: 'success', text: DONE[done]! } : null
 }
 
-/** What people have seen of it: theirs must not undo what somebody else did meanwhile, unseen. */
 function versionOf(user: User): string {
-  return hash('sha256', JSON.stringify(valuesOf(user)), 'base64url')
+  return seenVersion(valuesOf(user))
 }
