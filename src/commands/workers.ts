@@ -1,8 +1,10 @@
-/** WORKERS: several processes on one port. One that dies is replaced; all of them stop in order with the first. */
+/** WORKERS: several processes on one port. One that dies is replaced, which the log says; all of them stop in order with the first. */
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
+import { stdoutLog } from '../services/log-destination.ts'
+import { writeWarning } from '../services/warning-line.ts'
 import { listenForMetrics } from './metrics-listener.ts'
 import { MORE, onStopSignal, stopsWithin } from './signals.ts'
 import { onServing, tellTakers } from './taking.ts'
@@ -121,11 +123,13 @@ export async function superviseWorkers(
       resolve()
     })
   })
-  cluster.on('exit', (worker, status) => {
+  cluster.on('exit', (worker, status: number | null, signal: string | null) => {
     if (stopping) return
     // What cannot start at all cannot start the next time either; it has said why.
-    if (!hasServed && status !== 0 && status !== null) void stop(1)
-    else void delay(PAUSE).then(() => stopping || fork(worker === first))
+    if (!hasServed && status !== 0 && status !== null) return void stop(1)
+    const about = { pid: worker.process.pid, status, signal }
+    writeWarning(config.LOG_LEVEL, stdoutLog(), about, 'a worker has ended, and is replaced')
+    void delay(PAUSE).then(() => stopping || fork(worker === first))
   })
   onStopSignal(
     async () => stop(0),

@@ -15,8 +15,17 @@ async function token(): Promise<number> {
   return (await server.post('/token', { grant_type: 'client_credentials' }, credentials)).status
 }
 
+const ENDED = 'a worker has ended, and is replaced'
+/** Lines of the log that say so. */
+const endings = (): unknown[] =>
+  server
+    .output()
+    .split('\n')
+    .filter((line) => line.includes(ENDED))
+    .map((line) => JSON.parse(line) as unknown)
+
 test.runIf(process.platform === 'linux')(
-  'a worker that dies is replaced, and tokens go on being issued',
+  'a worker that dies is replaced, which the log says, and tokens go on being issued',
   async () => {
     await expect.poll(async () => (await workers()).length).toBe(2)
     const [first] = await workers()
@@ -24,6 +33,9 @@ test.runIf(process.platform === 'linux')(
     await expect.poll(token).toBe(200)
     await expect.poll(async () => (await workers()).filter((pid) => pid !== first).length).toBe(2)
     expect(await token()).toBe(200)
+    expect(endings()).toEqual([
+      { level: 'warn', time: expect.any(String), pid: first, status: null, signal: 'SIGKILL', msg: ENDED },
+    ])
   },
 )
 
@@ -37,4 +49,5 @@ test('workers that cannot start end the start, and say why', async () => {
 test('SIGTERM ends all of them in order', async () => {
   expect(await server.stop('SIGTERM')).toBe(0)
   expect(await workers()).toEqual([])
+  expect(endings().length).toBeLessThan(2)
 })
