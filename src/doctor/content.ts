@@ -1,5 +1,6 @@
 /** What is stored: signing keys, what still depends on a former SECRET_KEY, whether anybody may administer, and others who are registered. */
 import type { Config } from '../config.ts'
+import { lossOfSecretKey } from '../services/database/data-dir.ts'
 import { ADMIN } from '../services/users/user.ts'
 import { DATABASE } from '../services/keys/database-keys.ts'
 import { createSecretBox, type SecretBox } from '../services/keys/secret-box.ts'
@@ -32,7 +33,12 @@ async function examineStored(
 ): Promise<Finding[]> {
   const findings: Finding[] = []
   if (secretKey.length === 0) {
-    findings.push(warn('SECRET_KEY', 'There is none yet: the first start makes one in DATA_DIR.'))
+    const isNeeded = (await database.query(uses.all)).length > 0
+    findings.push(
+      isNeeded
+        ? fail('SECRET_KEY', lossOfSecretKey(config))
+        : warn('SECRET_KEY', 'There is none yet: the first start makes one in DATA_DIR.'),
+    )
   } else {
     findings.push(...examineKeys(await database.query(signingKeys.all), createSecretBox(secretKey), config))
     findings.push(...(await examineSecretKey(database, secretKey)))

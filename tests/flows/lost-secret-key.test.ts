@@ -1,4 +1,4 @@
-/** `DATA_DIR/secret-key` where nobody has set SECRET_KEY: what a start says that finds it gone, or another. */
+/** `DATA_DIR/secret-key` where nobody has set SECRET_KEY: what a start and `doctor` say that find it gone, or another. */
 import { randomBytes } from 'node:crypto'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ test.each([
   ['the embedded database', undefined, /restore it, or move DATA_DIR \(\S+\) away to begin anew\.$/],
   ['DATABASE_URL', createDatabase, /restore it, put the key into SECRET_KEY, or .* DATABASE_URL\.$/],
 ])(
-  'on %s, a start names the file, and makes none in its place',
+  'on %s, a start names the file, and makes none in its place; doctor says the same',
   async (_, create, remedy) => {
     const settings = await startOnce(await create?.())
     const { DATA_DIR } = settings
@@ -38,6 +38,9 @@ test.each([
     const lost = await refusalOf(settings)
     expect(lost.startsWith(`${file} is missing, `)).toBe(true)
     expect(lost).toMatch(remedy)
+    const examined = await runCommand(['doctor'], settings)
+    expect(examined.stdout.split('\n')).toContain(`fail  SECRET_KEY: ${lost}`)
+    expect(examined.status).toBe(1)
     expect(await readdir(DATA_DIR)).not.toContain('secret-key')
 
     await writeFile(file, randomBytes(32).toString('base64url'))

@@ -64,10 +64,16 @@ export function secretKeyFile(dataDir: string): string {
 }
 
 /** What is to be done where that is gone, or another: who never set SECRET_KEY knows nothing of a list. */
-export function remedyOfSecretKey({ DATA_DIR, DATABASE_URL }: Config): string {
+function remedyOfSecretKey({ DATA_DIR, DATABASE_URL }: Config): string {
   return DATABASE_URL === undefined
     ? `restore it, or move DATA_DIR (${DATA_DIR}) away to begin anew`
     : 'restore it, put the key into SECRET_KEY, or begin anew on another database with DATABASE_URL'
+}
+
+/** That there is none any more, though something that is stored needs it. */
+export function lossOfSecretKey(config: Config): string {
+  const file = secretKeyFile(config.DATA_DIR)
+  return `${file} is missing, and what is stored was made with the key in it: ${remedyOfSecretKey(config)}.`
 }
 
 /** The sentence that what is stored was made with another one; undefined where SECRET_KEY was set. */

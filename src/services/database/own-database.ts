@@ -13,7 +13,7 @@ import { retried } from '../../store/retries.ts'
 import { readServerFacts } from '../../store/server-facts.ts'
 import { statements as uses } from '../../store/secret-key-uses.ts'
 import { withClient, type Place } from '../../store/connections.ts'
-import { developmentSecretKey, readSecretKey, remedyOfSecretKey, secretKeyFile } from './data-dir.ts'
+import { developmentSecretKey, lossOfSecretKey, readSecretKey, secretKeyFile } from './data-dir.ts'
 import type { EmbeddedPostgres } from './embedded-postgres.ts'
 import { startOwnPostgres } from './own-postgres.ts'
 
@@ -99,7 +99,6 @@ function shareOf({ DATABASE_POOL_SIZE: most, WORKERS: workers }: Config, allowed
 /** With the key of DATA_DIR where SECRET_KEY is not set: it is made for a database in which nothing needs a former one. */
 async function withSecretKey(config: Config, database: Database): Promise<Config> {
   if (config.SECRET_KEY !== undefined) return config
-  const file = secretKeyFile(config.DATA_DIR)
   const isNeeded = async (): Promise<boolean> => (await database.query(uses.all)).length > 0
   // Read again after that: who starts beside us makes the key before its first use.
   if (
@@ -107,10 +106,12 @@ async function withSecretKey(config: Config, database: Database): Promise<Config
     (await isNeeded()) &&
     (await readSecretKey(config.DATA_DIR)) === undefined
   )
-    throw new ConfigError(
-      `${file} is missing, and what is stored was made with the key in it: ${remedyOfSecretKey(config)}.`,
-    )
-  return { ...config, SECRET_KEY: [await developmentSecretKey(config.DATA_DIR)], secretKeyFile: file }
+    throw new ConfigError(lossOfSecretKey(config))
+  return {
+    ...config,
+    SECRET_KEY: [await developmentSecretKey(config.DATA_DIR)],
+    secretKeyFile: secretKeyFile(config.DATA_DIR),
+  }
 }
 
 /** Whose tables are there already cannot be told; that they are in the way can. */
