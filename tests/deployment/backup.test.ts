@@ -11,7 +11,9 @@ import { bearer } from '../support/requests.ts'
 import { toClient } from '../support/service.ts'
 import { freePort } from '../support/settings.ts'
 import { authorize, getTokens, SEED, WEB } from '../support/sign-in.ts'
+import { startSmtpServer, WELL } from '../support/smtp-server.ts'
 import { noPostgres, startSystemPostgres } from '../support/system-postgres.ts'
+import { createUserAgent } from '../support/user-agent.ts'
 
 const client = toClient(WEB)
 const page = await openPage('backup.md')
@@ -26,7 +28,10 @@ test.skipIf(noPostgres)(
     const [url, drill] = ['latchkey', 'drill'].map((name) => withDatabase(postgres.url, name))
     for (const name of ['latchkey', 'drill']) await execute(postgres.url, `create database ${name}`)
     const database = { url: url!, query: async () => [], drop: atEndOfFile(async () => {}) }
-    const server = await spawnServer({}, { seed: SEED, database })
+    const smtp = await startSmtpServer()
+    smtp.replies = { ...WELL, data: '451 4.3.0 try again later' }
+    const mail = { SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'login@example.com' }
+    const server = await spawnServer({ ...mail, OIDC_SIGN_UP: 'on' }, { seed: SEED, database })
     const desk = await sitDown({ ...server.settings, LOG_LEVEL: 'error', DRILL_URL: drill }, postgres.PATH)
     for (const name of ['package.json', 'bin', 'src'])
       await symlink(join(checkout, name), join(desk.directory, name))
@@ -36,16 +41,32 @@ test.skipIf(noPostgres)(
       await getTokens(server),
       await getTokens(server),
     ]
+    const agent = createUserAgent(server.url)
+    const asked = await agent.submit(await agent.get(`${server.url}/sign-up`), 'sign-up', {
+      email: 'dora@example.com',
+      username: 'dora',
+      password: 'a password of their own',
+    })
+    expect(asked.status).toBe(200)
+    await expect.poll(() => smtp.commands.filter((line) => line.startsWith('DATA'))).toHaveLength(1)
+    // So that it is due also where the drill is quick.
+    await expect
+      .poll(async () =>
+        execute(url!, 'update outbox set due_at = now() where last_error is not null returning id'),
+      )
+      .toHaveLength(1)
     await desk.sh(backUp)
     const after = await getTokens(server)
     const successor = (await refreshAs(server, client, rotated.refresh_token)).tokens
     await server.post('/revoke', { token: revoked.refresh_token }, client.basic)
     expect(await server.stop()).toBe(0)
+    smtp.replies = WELL
 
     const { stdout } = await desk.sh(restore + substitute(trial, { '3999': String(await freePort()) }))
     expect(stdout).toMatch(/ES256 +current/)
     expect(stdout).toContain('web')
     expect(stdout).toContain('{"status":"ready"}')
+    expect(smtp.mails).toEqual([])
 
     const restored: SpawnedServer = await spawnServer(
       { ...server.settings, DATABASE_URL: drill },
