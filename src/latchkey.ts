@@ -27,7 +27,11 @@ async function latchkey(app: FastifyInstance, options: LatchkeyOptions): Promise
   const config = parseConfig(settings, pool === undefined ? undefined : ['OIDC_ISSUER', 'SECRET_KEY'])
   assertRoom(app, config, options.prefix)
   warnOfRisks(app, config, pool, without)
-  const own = await openOwnDatabase(config, { pool, migrate })
+  const own = await openOwnDatabase(config, {
+    pool,
+    migrate,
+    warn: (about, text) => app.log.warn(about, `latchkey: ${text}`),
+  })
   app.addHook('onClose', async () => own.close())
   await install(app, own, options)
 }

@@ -9,6 +9,7 @@ import overload from './http/overload.ts'
 import { parseConfig, type SettingValues } from './config.ts'
 import { install } from './latchkey.ts'
 import type { EmbeddedPostgres } from './services/database/embedded-postgres.ts'
+import { writeWarning } from './services/warning-line.ts'
 import { loggingOptions, logResponses, type LogStream } from './services/log.ts'
 import { openOwnDatabase, type OwnDatabase } from './services/database/own-database.ts'
 
@@ -36,7 +37,11 @@ export async function buildServer(
   options: BuildOptions = {},
 ): Promise<FastifyInstance> {
   const { postgres, logStream } = options
-  const own = await openOwnDatabase(parseConfig(settings), { postgres })
+  const given = parseConfig(settings)
+  const own = await openOwnDatabase(given, {
+    postgres,
+    warn: (about, text) => writeWarning(given.LOG_LEVEL, logStream ?? process.stdout, about, text),
+  })
   const { config } = own
   const server: FastifyInstance = fastify({
     ...loggingOptions(config.LOG_LEVEL, logStream),

@@ -16,19 +16,38 @@ const newestOurs = names.toSorted().at(-1)!
 const TURN = 100
 /** Milliseconds that a migration waits for a lock: so long others wait behind it, and all who sign in with them. */
 const LOCK_WAIT = 1000
-/** Milliseconds between two tries, in which they go on; and for all of them. */
+/** Milliseconds between two tries, in which they go on; and for all of them, which the log calls two minutes. */
 const PAUSE = 2000
 const PATIENCE = 120_000
 
+export interface MigrateOptions {
+  /** Told once of each migration that cannot have its lock, and is tried again. */
+  onWait?: ((migration: string) => void) | undefined
+  /** Milliseconds after which the last one of its tries begins. Default two minutes. */
+  patience?: number | undefined
+}
+
+/** Somebody else holds what it needs, for longer than anybody waits. */
+class LockedOut extends Error {
+  override readonly name = 'ConfigError'
+
+  constructor(migration: string, waited: number, cause: unknown) {
+    super(
+      `The migration ${migration} could not lock what it changes for ${waited / 1000} s: look in pg_stat_activity for who holds a transaction open, and start again.`,
+      { cause },
+    )
+  }
+}
+
 /**
- * Runs the migrations that are missing; when none is, one query shows it. Throws what PostgreSQL says.
- * The place, or its URL, may need to belong to a role that may create tables.
+ * Runs the migrations that are missing; when none is, one query shows it. Throws what PostgreSQL says, and a sentence where
+ * it is that a lock could not be had. The place, or its URL, may need to belong to a role that may create tables.
  */
-export async function migrate(at: Place | string): Promise<void> {
+export async function migrate(at: Place | string, options: MigrateOptions = {}): Promise<void> {
   const place = typeof at === 'string' ? { url: at } : at
   await retried(async () =>
     withClient(place, async (client) => {
-      if ((await missingIn(client, place)).length > 0) await runMissing(place, client)
+      if ((await missingIn(client, place)).length > 0) await runMissing(place, client, options)
     }),
   )
 }
@@ -104,14 +123,14 @@ async function doneIn(client: pg.ClientBase, place: Place): Promise<string[]> {
  * has locked is free before the next one waits for its locks: a start that ends between two leaves a schema that the
  * version before runs on, and the next start goes on there.
  */
-async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
+async function runMissing(place: Place, guard: pg.ClientBase, options: MigrateOptions): Promise<void> {
   const [here] = await ask<{ name: string }>(guard, 'select current_database() as name')
   const [{ MikroORM }, { migratorOptions }] = await Promise.all([
     import('@mikro-orm/postgresql'),
     import('./migrator.ts'),
   ])
-  const options = { ...migratorOptions(place), dbName: here!.name, connect: false }
-  const orm = await MikroORM.init(options as Parameters<typeof MikroORM.init>[0])
+  const ofOrm = { ...migratorOptions(place), dbName: here!.name, connect: false }
+  const orm = await MikroORM.init(ofOrm as Parameters<typeof MikroORM.init>[0])
   const schema = place.schema === undefined ? {} : { schema: place.schema }
   const marks = `Latchkey: from ${oldestBeside} to ${newestOurs}`
   const run = async (migrations: string[]): Promise<void> =>
@@ -133,7 +152,7 @@ async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
       // It makes its own table first: were that asked for within a migration, it would take one more connection.
       const missing = (await orm.migrator.getPending(schema)).map(({ name }) => name)
       const steps = missing.length === names.length ? [missing] : missing.map((name) => [name])
-      for (const step of steps) await patiently(async () => run(step))
+      for (const step of steps) await patiently(step.at(-1)!, async () => run(step), options)
     })
   } finally {
     await orm.close(true)
@@ -164,12 +183,19 @@ async function alone(guard: pg.ClientBase, run: () => Promise<void>): Promise<vo
 }
 
 /** Again and again while somebody else holds what it needs: nothing of it has happened then. */
-async function patiently(run: () => Promise<void>): Promise<void> {
-  for (const end = performance.now() + PATIENCE; ;) {
+async function patiently(
+  migration: string,
+  run: () => Promise<void>,
+  { onWait = () => {}, patience = PATIENCE }: MigrateOptions,
+): Promise<void> {
+  const end = performance.now() + patience
+  for (let isFirst = true; ; isFirst = false) {
     try {
       return await run()
     } catch (error) {
-      if (sqlState(error) !== LOCK_NOT_AVAILABLE || performance.now() > end) throw error
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
+      if (performance.now() > end) throw new LockedOut(migration, patience, error)
+      if (isFirst) onWait(migration)
       await delay(PAUSE)
     }
   }

@@ -48,17 +48,26 @@ test('the schema has no sequences and no triggers', async () => {
   expect(await query('select tgname from pg_trigger where not tgisinternal')).toEqual([])
 })
 
-test('while a migration cannot have its lock others go on, and it comes to it when they are done', async () => {
-  const { url, query } = await createDatabase({ refusing: false })
-  // As the version before had it.
-  await query(`delete from migrations where name = 'Migration20261121000016_refresh_without_spent'`)
+const WITHOUT_SPENT = 'Migration20261121000016_refresh_without_spent'
+const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+
+/** As the version before had it, with somebody who holds what the migration wants to lock. */
+async function holdRefreshTokens({ url, query }: TestDatabase): Promise<Client> {
+  await query('delete from migrations where name = $1', [WITHOUT_SPENT])
   await query(`alter table refresh_tokens add column consumed_at timestamptz null,
     add column successor_hash text null, add column successor text null`)
   const holder = new Client({ connectionString: url })
   await holder.connect()
   await holder.query('begin; lock table refresh_tokens in access share mode')
-  const migrating = migrate(url)
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  return holder
+}
+
+test('while a migration cannot have its lock others go on, and it comes to it when they are done', async () => {
+  const database = await createDatabase({ refusing: false })
+  const { url, query } = database
+  const holder = await holdRefreshTokens(database)
+  const waits: string[] = []
+  const migrating = migrate(url, { onWait: (migration) => waits.push(migration) })
   await expect.poll(async () => query(waiting)).toHaveLength(1)
   // Behind it, who only reads would wait for as long as the lock is held.
   const began = performance.now()
@@ -67,18 +76,41 @@ test('while a migration cannot have its lock others go on, and it comes to it wh
   await expect.poll(async () => query(waiting)).toHaveLength(0)
   await holder.end()
   await migrating
-  expect(
-    await query(`select from migrations where name = 'Migration20261121000016_refresh_without_spent'`),
-  ).toHaveLength(1)
+  expect(await query('select from migrations where name = $1', [WITHOUT_SPENT])).toHaveLength(1)
   expect(await query(`select from information_schema.columns where column_name = 'consumed_at'`)).toEqual([])
+  expect(waits).toEqual([WITHOUT_SPENT])
+})
+
+test('who waits for a lock says so once, and goes on when it is free', async () => {
+  const database = await createDatabase({ refusing: false })
+  const holder = await holdRefreshTokens(database)
+  const migrating = runCommandHere(['migrate'], { DATABASE_URL: database.url, SECRET_KEY: 'k'.repeat(32) })
+  for (const tried of [1, 2]) {
+    await expect.poll(async () => database.query(waiting), { timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(async () => database.query(waiting)).toHaveLength(0)
+    if (tried === 2) await holder.end()
+  }
+  const { status, stderr } = await migrating
+  expect([status, stderr]).toEqual([
+    0,
+    `A migration waits for a lock that somebody else holds, and is tried again for two minutes (migration "${WITHOUT_SPENT}").\n`,
+  ])
+})
+
+test('a lock that cannot be had at all: which migration, for how long, and where to look', async () => {
+  const database = await createDatabase({ refusing: false })
+  const holder = await holdRefreshTokens(database)
+  await expect(migrate(database.url, { patience: 500 })).rejects.toMatchObject({
+    name: 'ConfigError',
+    message: `The migration ${WITHOUT_SPENT} could not lock what it changes for 0.5 s: look in pg_stat_activity for who holds a transaction open, and start again.`,
+  })
+  await holder.end()
+  await migrate(database.url)
 })
 
 test('a migration that waits for its lock keeps none of those that ran before it', async () => {
   const { url, query } = await createDatabase({ refusing: false })
-  const [first, second] = [
-    'Migration20261121000016_refresh_without_spent',
-    'Migration20261123000060_revoked_keys',
-  ]
+  const [first, second] = [WITHOUT_SPENT, 'Migration20261123000060_revoked_keys']
   await query('delete from migrations where name = any($1)', [[first, second]])
   await query(`alter table refresh_tokens add column consumed_at timestamptz null,
     add column successor_hash text null, add column successor text null`)
@@ -87,7 +119,6 @@ test('a migration that waits for its lock keeps none of those that ran before it
   await holder.connect()
   await holder.query('begin; lock table signing_keys in access share mode')
   const migrating = migrate(url)
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   await expect.poll(async () => query(waiting)).toHaveLength(1)
   const locked = `select from pg_locks where relation = 'refresh_tokens'::regclass and mode = 'AccessExclusiveLock'`
   const done = 'select name from migrations where name = any($1)'

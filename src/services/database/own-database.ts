@@ -35,6 +35,8 @@ export interface OwnDatabaseOptions {
   pool?: pg.Pool | undefined
   /** Whether missing migrations are run; else they are an error. Default true. */
   migrate?: boolean | undefined
+  /** Logs what takes its time. */
+  warn?: ((about: object, text: string) => void) | undefined
 }
 
 /** Opens it. Throws what keeps it from serving. */
@@ -42,7 +44,7 @@ export async function openOwnDatabase(
   config: Config,
   options: OwnDatabaseOptions = {},
 ): Promise<OwnDatabase> {
-  const { postgres, pool, migrate: migrates = true } = options
+  const { postgres, pool, migrate: migrates = true, warn } = options
   // One that is cut off is refused before anything is done.
   if (config.SECRET_KEY === undefined) await readSecretKey(config.DATA_DIR)
   const embedded =
@@ -57,7 +59,7 @@ export async function openOwnDatabase(
       withClient(place, async (client) => {
         const at = { ...place, client }
         await assertNotNewer(at)
-        await (migrates ? migrateAt(at) : assertMigrated(at))
+        await (migrates ? migrateAt(at, warn) : assertMigrated(at))
         if (embedded === undefined && pool === undefined) await assertPrepares(at, config)
         return { engine: await engineOf(at), allowed: (await readServerFacts(at)).connections }
       }),
@@ -115,8 +117,13 @@ async function withSecretKey(config: Config, database: Database): Promise<Config
 }
 
 /** Whose tables are there already cannot be told; that they are in the way can. */
-async function migrateAt(place: Place): Promise<void> {
-  await migrate(place).catch((cause: unknown) => {
+async function migrateAt(place: Place, warn: OwnDatabaseOptions['warn']): Promise<void> {
+  const onWait = (migration: string): void =>
+    warn?.(
+      { migration },
+      'a migration waits for a lock that somebody else holds, and is tried again for two minutes',
+    )
+  await migrate(place, { onWait }).catch((cause: unknown) => {
     if (sqlState(cause) !== DUPLICATE_TABLE) throw cause
     throw new ConfigError(
       `The database has tables of somebody else's by our names: set DATABASE_SCHEMA to a schema for ours alone.`,
