@@ -151,7 +151,10 @@ function linesOf({ server, tables, problem, ...prepared }: SurveyedServer): stri
   if (problem !== null) return [`${server}: does not answer (${problem})`]
   return [
     `${server}:`,
-    ...tables.map(({ table, rows, bytes }) => `  ${table}: about ${rows} rows, ${Math.ceil(bytes / 1_048_576)} MiB`),
+    ...tables.map(
+      ({ table, rows, bytes }) =>
+        `  ${table}: ${rows === null ? 'rows not counted yet' : `about ${rows} rows`}, ${Math.ceil(bytes / 1_048_576)} MiB`,
+    ),
     ...waitingOn(prepared),
   ]
 } // prettier-ignore

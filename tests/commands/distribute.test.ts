@@ -1,5 +1,6 @@
 /** The command `distribute`: it says what it would do, does it when it is told to, and refuses what would go wrong. */
 import { expect, test } from 'vitest'
+import { execute } from '../support/connection.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { createDatabase, createEmptyDatabase } from '../support/database.ts'
 import { startServer } from '../support/server.ts'
@@ -9,7 +10,10 @@ import { SEED, WEB } from '../support/sign-in.ts'
 
 const settingsOf = ({ url }: { url: string }) => ({ DATABASE_URL: url, SECRET_KEY: 'k'.repeat(43) })
 const json = (stdout: string) =>
-  JSON.parse(stdout) as { engine: string | null; servers: { problem: string | null }[] }
+  JSON.parse(stdout) as {
+    engine: string | null
+    servers: { problem: string | null; tables: { table: string; rows: number | null }[] }[]
+  }
 
 test('there and back, with a server beside it whose tokens stay good', async () => {
   const server = await startServer({}, { seed: SEED })
@@ -40,6 +44,14 @@ test('there and back, with a server beside it whose tokens stay good', async () 
   })
   const status = await run('status')
   expect(status.stdout).toContain('Distributed by postgres_fdw over 2 servers.')
+  // Nobody has counted what was moved just now.
+  expect(new Set(json(applied.stdout).servers[0]!.tables.map(({ rows }) => rows))).toEqual(new Set([null]))
+  expect(status.stdout).toMatch(/refresh_tokens: rows not counted yet, \d+ MiB\n/)
+  await execute(one.url, 'analyze')
+  await execute(two.url, 'analyze')
+  const counted = (await run('status')).stdout
+  expect(counted).toMatch(/refresh_tokens: about 1 rows, \d+ MiB\n/)
+  expect(counted).not.toContain('not counted')
   // Neither name nor password of who connects.
   expect(status.stdout).not.toContain('postgres@')
   const doctor = await runCommandHere(['doctor'], settings)

@@ -13,7 +13,7 @@ const TOLD = `select json_build_object(
     'prepared', (select count(*) from pg_prepared_xacts where database = current_database()),
     'oldest', (select coalesce(extract(epoch from now() - min(prepared)), 0) from pg_prepared_xacts where database = current_database()),
     'tables', (select json_agg(json_build_object('table', name,
-        'rows', (select coalesce(sum(greatest(reltuples, 0)), 0) from pg_class where oid = any (shards)),
+        'rows', (select case when not bool_or(reltuples < 0) then sum(reltuples) end from pg_class where oid = any (shards)),
         'bytes', (select coalesce(sum(pg_total_relation_size(one)), 0) from unnest(shards) one))) from (
       select name, array(select oid from pg_class where relkind = 'r' and relname ~ ('^' || name || '_[0-9]+$')) as shards
       from unnest(array[${distributedTables()

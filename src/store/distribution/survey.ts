@@ -19,7 +19,7 @@ export interface Layout extends Prepared {
 const LIMIT = 3000
 
 const sizesOf = (names: readonly string[]): string =>
-  `select relname as "table", greatest(reltuples, 0)::float8 as "rows",
+  `select relname as "table", nullif(reltuples, -1)::float8 as "rows",
       pg_total_relation_size(pg_class.oid)::float8 as "bytes"
     from (values ${names.map((name, at) => `(${at}, to_regclass('${name.replaceAll("'", "''")}'))`).join(', ')}) as one (at, id)
       join pg_class on pg_class.oid = id order by at`

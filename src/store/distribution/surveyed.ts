@@ -3,8 +3,8 @@ import type { Engine } from '../engines.ts'
 
 export interface SurveyedTable {
   readonly table: string
-  /** As PostgreSQL estimates them. */
-  readonly rows: number
+  /** As PostgreSQL estimates them; null where it has not counted any yet, as of a table that was just filled. */
+  readonly rows: number | null
   /** With its indexes. */
   readonly bytes: number
 }
