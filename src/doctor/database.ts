@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { lossesOf } from '../services/durability.ts'
 import { describePlace } from '../store/database.ts'
 import { sqlState } from '../store/failures.ts'
-import { findTooNew, missingMigrations } from '../store/migrate.ts'
+import { findLater, type LaterVersion, missingMigrations } from '../store/migrate.ts'
 import { keepsPrepared } from '../store/prepared.ts'
 import { readServerFacts, type ServerFacts } from '../store/server-facts.ts'
 import { examineDistribution } from './distribution.ts'
@@ -25,8 +25,9 @@ export async function examineDatabase(
   try {
     const asked = Date.now()
     const facts = await readServerFacts(place)
-    const newer = await findTooNew(place)
-    if (newer !== null) return [fail('schema', `It is that of a later version (${newer}): start that one.`)]
+    const later = await findLater(place)
+    if (later?.isWelcoming === false)
+      return [fail('schema', `It is that of a later version (${later.newest}): start that one.`)]
     const missing = await missingMigrations(place)
     if (config.DATABASE_PREPARE && !(await keepsPrepared(place))) return [fail(CHECK, POOLED)]
     return [
@@ -34,7 +35,7 @@ export async function examineDatabase(
       ...examineServer(facts, config),
       ...examineTime(facts, asked),
       examineConnections(config, facts),
-      examineSchema(missing, facts),
+      examineSchema(missing, later, facts),
       ...(missing.length === 0 ? await examineReplica(place, config) : []),
       ...(missing.length === 0 ? await examineDistribution(place, config) : []),
       ...(missing.length === 0 ? await examineContent(place, config, secretKey) : []),
@@ -100,8 +101,15 @@ function examineConnections(config: Config, { connections }: ServerFacts): Findi
       )
 }
 
-function examineSchema(missing: readonly string[], { schema, mayCreate }: ServerFacts): Finding {
-  if (missing.length === 0) return ok('schema', 'It is the newest.')
+function examineSchema(
+  missing: readonly string[],
+  later: LaterVersion | null,
+  { schema, mayCreate }: ServerFacts,
+): Finding {
+  if (missing.length === 0)
+    return later === null
+      ? ok('schema', 'It is the newest.')
+      : ok('schema', `It is that of a later version (${later.newest}), beside which this one may run.`)
   if (schema === null)
     return fail('schema', 'The connection has no schema to look in: set DATABASE_SCHEMA, or a search_path.')
   const what = `${missing.length} ${missing.length === 1 ? 'migration is' : 'migrations are'} missing (${missing.join(', ')})`

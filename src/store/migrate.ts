@@ -59,12 +59,17 @@ interface Marks {
   readonly oldest: string
 }
 
-/**
- * The newest migration in the database that a later version made, unless that says that this one may run beside it. Null as
- * a rule.
- */
-export async function findTooNew(place: Place): Promise<string | null> {
-  return retried(async () => withClient(place, async (client) => tooNewIn(client, place)))
+/** A later version, whose schema the database has. */
+export interface LaterVersion {
+  /** Its newest migration. */
+  readonly newest: string
+  /** Whether it says that this version may run beside it. */
+  readonly isWelcoming: boolean
+}
+
+/** Null as a rule. */
+export async function findLater(place: Place): Promise<LaterVersion | null> {
+  return retried(async () => withClient(place, async (client) => laterIn(client, place)))
 }
 
 /** What the database says, as it is read here: a pool that was lent may read text in its own way. */
@@ -77,19 +82,18 @@ async function ask<Row extends pg.QueryResultRow>(
   return rows
 }
 
-async function tooNewIn(client: pg.ClientBase, place: Place): Promise<string | null> {
+async function laterIn(client: pg.ClientBase, place: Place): Promise<LaterVersion | null> {
   const done = await doneIn(client, place)
   const newer = done.filter((name) => !names.includes(name)).toSorted()
-  const last = newer.at(-1)
-  if (last === undefined) return null
+  const newest = newer.at(-1)
+  if (newest === undefined) return null
   const [row] = await ask<{ comment: string | null }>(
     client,
     `select obj_description($1::regclass, 'pg_class') as comment`,
     [qualified(place, 'migrations')],
   )
   const marks = parseMarks(row?.comment ?? '')
-  const isWelcome = marks !== null && last <= marks.newest && newestOurs >= marks.oldest
-  return isWelcome ? null : last
+  return { newest, isWelcoming: marks !== null && newest <= marks.newest && newestOurs >= marks.oldest }
 }
 
 function parseMarks(comment: string): Marks | null {

@@ -171,11 +171,15 @@ test.for([
   },
 )
 
-test('the version after this one says that this one may run beside its schema, and it does', async () => {
+test('the version after this one says that this one may run beside its schema: it does, and doctor says so', async () => {
   const database = await createDatabase({ refusing: false })
   await comeFrom(database, NEWEST)
   const server = await startServer({}, { database })
   expect((await server.get('/readyz')).status).toBe(200)
+  const { stdout } = await runCommandHere(['doctor'], server.settings)
+  expect(stdout).toContain(
+    `ok    schema: It is that of a later version (${FUTURE}), beside which this one may run.\n`,
+  )
 })
 
 test('a migrated schema says by which version, and from which one on others may run beside it', async () => {

@@ -7,7 +7,7 @@ import { ConfigError, type Config } from '../../config.ts'
 import { engineOf } from '../../store/distribution/engine.ts'
 import { openDatabase, type Database } from '../../store/database.ts'
 import { sqlState } from '../../store/failures.ts'
-import { findTooNew, migrate, missingMigrations } from '../../store/migrate.ts'
+import { findLater, migrate, missingMigrations } from '../../store/migrate.ts'
 import { keepsPrepared } from '../../store/prepared.ts'
 import { retried } from '../../store/retries.ts'
 import { readServerFacts } from '../../store/server-facts.ts'
@@ -142,10 +142,10 @@ async function assertPrepares(place: Place, { DATABASE_PREPARE: prepare }: Confi
 
 /** One that is one version back may run beside it, and no other. */
 async function assertNotNewer(place: Place): Promise<void> {
-  const newest = await findTooNew(place)
-  if (newest !== null)
+  const later = await findLater(place)
+  if (later?.isWelcoming === false)
     throw new ConfigError(
-      `The schema of the database is that of a later version (${newest}), beside which this one cannot run: start that version, or the one right before it.`,
+      `The schema of the database is that of a later version (${later.newest}), beside which this one cannot run: start that version, or the one right before it.`,
     )
 }
 
