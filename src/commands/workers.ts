@@ -126,7 +126,10 @@ export async function superviseWorkers(
   cluster.on('exit', (worker, status: number | null, signal: string | null) => {
     if (stopping) return
     // What cannot start at all cannot start the next time either; it has said why.
-    if (!hasServed && status !== 0 && status !== null) return void stop(1)
+    if (!hasServed && status !== 0 && status !== null) {
+      void stop(1)
+      return
+    }
     const about = { pid: worker.process.pid, status, signal }
     writeWarning(config.LOG_LEVEL, stdoutLog(), about, 'a worker has ended, and is replaced')
     void delay(PAUSE).then(() => stopping || fork(worker === first))
