@@ -102,9 +102,10 @@ export function createIssueTransaction(
   function writesOf(issuance: Issuance, redemption: Redemption | undefined): Write[] {
     const { authorization, refreshToken } = issuance
     const writes = spendsOf(issuance)
-    if (redemption !== undefined) writes.push(redeem(redemption, issuance))
-    if (issuance.binds !== undefined) writes.push(bind(issuance))
-    if (redemption !== undefined) return writes
+    if (redemption !== undefined) {
+      const bound = issuance.binds === undefined ? [] : [bind(issuance)]
+      return [...writes, redeem(redemption, issuance), ...bound]
+    }
     if (issuance.granted.continues === undefined && authorization.id !== undefined) {
       writes.push(storeAuthorization(issuance))
       if (refreshToken !== undefined) writes.push(storeRefreshToken(refreshToken, issuance))
