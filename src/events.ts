@@ -89,8 +89,12 @@ export const OWN_EVENTS = {
   'user.recovery_code_used': tells<{ readonly left: number }>(),
   /** Of an account that there is not, only a keyed hash: what was typed may be a password. */
   'user.sign_in_failed': tells<{ readonly account?: string }>(),
-  /** From then on they can sign in by that upstream. */
-  'user.upstream_linked': tells<{ readonly upstream: string; readonly issuer: string }>(),
+  /** From then on they can sign in by that upstream; `registered` is noted where their account was made by it. */
+  'user.upstream_linked': tells<{
+    readonly upstream: string
+    readonly issuer: string
+    readonly registered?: true
+  }>(),
   'user.upstream_unlinked': tells<{ readonly upstream: string; readonly issuer: string }>(),
   'user.signed_out': tells<Ended & { readonly sid: string }>(),
   /** Somebody other than its browser ended it; without `sid`, all of the user's, or all but `except`. */

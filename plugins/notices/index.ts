@@ -39,6 +39,9 @@ const Farewell = Type.Object({
 })
 type Payload = Static<typeof Payload>
 
+/** What is told of some events of a type alone. */
+const ASKED_FOR: ReadonlySet<string> = new Set(['user.signed_in', 'user.upstream_linked'])
+
 async function notices(fastify: FastifyInstance): Promise<void> {
   const { oauth, letters } = fastify
   const { accountDeletions, config } = kernelOf(fastify)
@@ -94,8 +97,12 @@ async function notices(fastify: FastifyInstance): Promise<void> {
   })
 
   // Those of plugins too, also where nobody brings them.
-  const types = TOLD.filter((type) => type !== 'user.signed_in') as EventType[]
+  const types = TOLD.filter((type) => !ASKED_FOR.has(type)) as EventType[]
   oauth.enqueueOn(types, (event) => (letters.isOn() ? [notice(event)] : []))
+  // Whose account was made by it knows.
+  oauth.enqueueOn('user.upstream_linked', (event) =>
+    event.details.registered === true || !letters.isOn() ? [] : [notice(event)],
+  )
   oauth.enqueueOn(ADDRESS_CHANGED, (event) => {
     const former = formerAddressIn(event)
     return former === null || !letters.isOn() ? [] : [notice(event, former), notice(event)]

@@ -16,7 +16,17 @@ export interface Happening {
 interface What {
   readonly subject: Message
   readonly what: Message
+  /** What to do about it. */
+  readonly otherwise?: Message
 }
+
+const OTHERWISE = message(
+  'If this was you, there is nothing for you to do. If not, somebody else may have your account: change your password at once, and tell those who run this service.',
+)
+/** A new password alone keeps nobody out who has another way in. */
+const TAKE_IT_AWAY = message(
+  'If this was you, there is nothing for you to do. If not, somebody else may have your account: take it away on the page Security of your account, change your password at once, and tell those who run this service.',
+)
 
 const CHANGED: What = {
   subject: message('Your email address was changed'),
@@ -34,10 +44,24 @@ const WORDS: Readonly<Record<string, What>> = {
   'user.passkey_added': {
     subject: message('A passkey was added'),
     what: message('A passkey was added to your account.'),
+    otherwise: TAKE_IT_AWAY,
   },
   'user.passkey_removed': {
     subject: message('A passkey was removed'),
     what: message('A passkey was removed from your account.'),
+  },
+  'user.upstream_linked': {
+    subject: message('A sign-in was linked'),
+    what: message(
+      'A sign-in of another service was linked with your account: whoever can sign in there comes into it.',
+    ),
+    otherwise: TAKE_IT_AWAY,
+  },
+  'user.upstream_unlinked': {
+    subject: message('A sign-in was unlinked'),
+    what: message(
+      'A sign-in of another service is no longer linked with your account: it does not sign you in any more.',
+    ),
   },
   'user.factor_added': {
     subject: message('A second factor was added'),
@@ -101,8 +125,6 @@ export function letterOf({ type, whose, time, username, activity }: Happening): 
       message('When: {time}', { time }),
     ],
     button: leadingTo(activity, { text: message('See what happened') }),
-    otherwise: message(
-      'If this was you, there is nothing for you to do. If not, somebody else may have your account: change your password at once, and tell those who run this service.',
-    ),
+    otherwise: words.otherwise ?? OTHERWISE,
   }
 }

@@ -1,10 +1,8 @@
 /** The passkeys of a user in the administration: to look at, and to delete for who has lost the device. */
 import type { FastifyInstance } from 'fastify'
-import { OAuthError } from '../../src/protocol/errors.ts'
-import { message, type Words } from '../../src/protocol/message.ts'
-import { Type } from '../../src/protocol/schema.ts'
+import { message } from '../../src/protocol/message.ts'
 import type { AdminArea } from '../admin/sections.ts'
-import type { PageCall } from '../pages/index.ts'
+import { type Removed, serveRemoval } from '../admin/users/removal.ts'
 import type { FormTarget } from '../pages/models.ts'
 import type { Passkeys } from './passkeys.ts'
 
@@ -24,33 +22,19 @@ export interface UserPasskeys {
     synced: boolean
     remove: FormTarget
   }[]
-  /** What was done, or was not; null for nothing. */
-  done: { kind: 'success' | 'alert'; text: Words } | null
+  done: Removed | null
 }
 
-const PATH = '/user/delete-passkey'
 const PART = 'admin-user-passkeys'
-const DONE: Readonly<Record<string, UserPasskeys['done']>> = {
-  deleted: { kind: 'success', text: message('The passkey is deleted: it signs nobody in any more.') },
-  last: {
-    kind: 'alert',
-    text: message(
-      'This is the only way by which the user can sign in. Make a link for a password first; whoever has stolen the device cannot sign in while the user is disabled.',
-    ),
-  },
-}
 
-export async function addAdministration(
-  { admin, oauth, pages }: FastifyInstance,
-  passkeys: Passkeys,
-): Promise<void> {
+export async function addAdministration(fastify: FastifyInstance, passkeys: Passkeys): Promise<void> {
+  const { admin, pages } = fastify
   await pages.add(PART, new URL('../../templates/admin-user-passkeys.eta', import.meta.url))
   const area: AdminArea = admin.addUserPart({
     name: 'passkeys',
     part: PART,
     async model({ id: userId }, call): Promise<UserPasskeys> {
       const known = await passkeys.list(userId)
-      const { passkey: done = '' } = call.wire
       return {
         userId,
         passkeys: known.map(({ id, value: { name, usedAt, synced }, createdAt }) => ({
@@ -59,39 +43,22 @@ export async function addAdministration(
           since: new Date(createdAt),
           lastUsed: usedAt === null ? null : new Date(usedAt),
           synced,
-          remove: area.target(call, PATH, subjectOf(userId, id)),
+          remove: removing.target(call, userId, id),
         })),
-        done: typeof done === 'string' && Object.hasOwn(DONE, done) ? DONE[done]! : null,
+        done: removing.doneOf(call),
       }
     },
   })
-  const Text = Type.Optional(Type.String())
-  const back = ({ reply }: PageCall, userId: string, done: string) =>
-    reply.redirect(`${area.userUri(userId)}&passkey=${done}#passkeys`, 303)
-
-  area.serve({
-    path: `/admin${PATH}`,
-    query: Type.Object({ id: Text }),
-    form: Type.Object({ id: Text, passkey: Text }),
-    show: async ({ id = '' }, { reply }) => reply.redirect(area.userUri(id), 303),
-    async submit({ id: userId = '', passkey: id = '' }, call) {
-      area.assertGenuine(call, PATH, subjectOf(userId, id))
-      const again = area.signInAgain(call, `${area.userUri(userId)}&done=again`)
-      if (again !== undefined) return again
-      const user = await oauth.findUser(userId)
-      if (user === null) throw new OAuthError('not_found', 'no user has this id', { status: 404 })
-      try {
-        // One that is gone already is as it was wanted.
-        await passkeys.remove(userId, id)
-      } catch (error) {
-        if (!(error instanceof OAuthError) || error.code !== 'invalid_request') throw error
-        return back(call, userId, 'last')
-      }
-      return back(call, userId, 'deleted')
+  const removing = serveRemoval(fastify, area, {
+    path: '/user/delete-passkey',
+    field: 'passkey',
+    heading: 'passkeys',
+    remove: passkeys.remove,
+    words: {
+      deleted: message('The passkey is deleted: it signs nobody in any more.'),
+      last: message(
+        'This is the only way by which the user can sign in. Make a link for a password first; whoever has stolen the device cannot sign in while the user is disabled.',
+      ),
     },
   })
-}
-
-function subjectOf(userId: string, id: string): string {
-  return `${userId} ${id}`
 }

@@ -12,7 +12,7 @@ import { chosenUsernameProblem } from '../../src/protocol/username.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { User } from '../../src/services/users/user.ts'
 import { believedEmail, isOfDomains, mappedClaims } from './claims.ts'
-import { linkEvent, linkIdOf, linkOf, type Links, type Subject } from './links.ts'
+import { linkEvent, linkIdOf, linkOf, type Links, registrationEvent, type Subject } from './links.ts'
 import type { Identity } from './provider.ts'
 
 type Claims = Readonly<Record<string, unknown>>
@@ -123,7 +123,7 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
     for (const username of namesOf(wished, own, upstream)) {
       if ((await users.find(username)) !== null) continue
       try {
-        const eventOf = (id: string) => linkEvent('user.upstream_linked', id, link)
+        const eventOf = (id: string) => registrationEvent(id, link)
         const user = await links.register({ ...members, username }, linkIdOf(identity), link, eventOf)
         if (user !== null) return { user }
       } catch (error) {

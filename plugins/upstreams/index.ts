@@ -7,17 +7,26 @@ import fp from 'fastify-plugin'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { createAccounts } from './accounts.ts'
 import { addAdminUpstreams } from './admin-upstreams.ts'
+import { addAdminLinks } from './admin-links.ts'
 import { addCallback } from './callback.ts'
 import { createFlows } from './flows.ts'
 import { addLinkedSignIns } from './linked-sign-ins.ts'
-import { createLinks } from './links.ts'
+import { createLinks, type LinkedSignIns } from './links.ts'
 import { addNewcomers } from './newcomers.ts'
 import { createProvider } from './provider.ts'
 import { addSignIn } from './sign-in.ts'
 import { addSignOut } from './sign-out.ts'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Not there where the plugin `latchkey-upstreams` is left out. */
+    linkedSignIns: LinkedSignIns
+  }
+}
+
 async function upstreams(fastify: FastifyInstance): Promise<void> {
   const links = createLinks(fastify)
+  fastify.decorate('linkedSignIns', { list: links.list, unlink: links.unlink })
   const provider = createProvider(fastify)
   const accounts = createAccounts(fastify, links)
   const signOuts = addSignOut(fastify, provider)
@@ -26,7 +35,10 @@ async function upstreams(fastify: FastifyInstance): Promise<void> {
   await addSignIn(fastify, options)
   addCallback(fastify, options)
   if (fastify.hasDecorator('account')) await addLinkedSignIns(fastify, options)
-  if (fastify.hasDecorator('admin')) addAdminUpstreams(fastify)
+  if (fastify.hasDecorator('admin')) {
+    addAdminUpstreams(fastify)
+    await addAdminLinks(fastify, links)
+  }
   // Read before anybody waits for a page.
   fastify.addHook('onReady', async () => {
     await kernelOf(fastify).upstreams.all()

@@ -11,10 +11,10 @@ import type { UpstreamInformation } from '../../src/services/upstreams/upstream-
 import type { AccountArea } from '../account/sections.ts'
 import type { PageCall } from '../pages/index.ts'
 import { CHOOSING, type Flows } from './flows.ts'
-import { linkEvent, type Links, MOST } from './links.ts'
+import { type Links, MOST } from './links.ts'
 import { type Provider, UpstreamFailure } from './provider.ts'
 import { tellOperator } from './tell.ts'
-import { explain, isReason, nameOf } from './words.ts'
+import { explain, isReason, nameIn, nameOf } from './words.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
@@ -156,10 +156,9 @@ export async function addLinkedSignIns(fastify: FastifyInstance, options: Linked
       const { userId } = area.assertGenuine(call, UNLINK, id)
       const again = area.signInAgain(call, area.uri(LINKED))
       if (again !== undefined) return again
-      const record = await links.get(userId, id)
       try {
-        if (record !== null)
-          await links.delete(userId, id, linkEvent('user.upstream_unlinked', userId, record.value))
+        // One that is gone already is as it was wanted.
+        await links.unlink(userId, id)
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status !== 400) throw error
         return show(call, { error: LAST }, 400)
@@ -172,10 +171,4 @@ export async function addLinkedSignIns(fastify: FastifyInstance, options: Linked
 /** The page says below why, and what to do. */
 function notLinked(upstream: UpstreamInformation): Words {
   return message('{name} is not linked with your account.', { name: nameOf(upstream) })
-}
-
-/** Of one that is not registered any more, its host. */
-function nameIn(all: readonly UpstreamInformation[], issuer: string): string {
-  const found = all.find((one) => one.issuer === issuer)
-  return found === undefined ? new URL(issuer).host : nameOf(found)
 }

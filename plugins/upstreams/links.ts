@@ -1,7 +1,7 @@
 /** Whose account somebody of an upstream is: the one link between an issuer's subject and a user of ours. */
 import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import type { UserRecords } from '../../src/doors/user-records.ts'
+import type { UserRecord, UserRecords } from '../../src/doors/user-records.ts'
 import type { NewEvent } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
@@ -16,7 +16,17 @@ export interface Link {
   readonly name: string | null
 }
 
-export type Links = UserRecords<Link>
+export type LinkRecord = UserRecord<Link>
+
+/** `fastify.linkedSignIns`: for pages, commands and plugins that list and unlink them. */
+export interface LinkedSignIns {
+  /** The oldest first. */
+  list(userId: string): Promise<LinkRecord[]>
+  /** False where there is none of this id. Throws `OAuthError` (`invalid_request`) for the last way in that the user has. */
+  unlink(userId: string, id: string): Promise<boolean>
+}
+
+export interface Links extends UserRecords<Link>, LinkedSignIns {}
 
 /** Who somebody is at an upstream: OpenID Connect Core §5.7, `iss` and `sub` together. */
 export type Subject = Pick<Identity, 'issuer' | 'subject'>
@@ -26,12 +36,20 @@ export const MOST = 20
 
 export function createLinks(fastify: FastifyInstance): Links {
   const { upstreams } = kernelOf(fastify)
-  return fastify.oauth.users.records<Link>('upstream-link', {
+  const records = fastify.oauth.users.records<Link>('upstream-link', {
     unique: true,
     most: MOST,
     // Of an upstream that is gone it leads nowhere, until that comes back.
     signsIn: async ({ issuer }) => (await upstreams.all()).some((one) => one.issuer === issuer),
   })
+  return {
+    ...records,
+    async unlink(userId, id) {
+      const record = await records.get(userId, id)
+      if (record === null) return false
+      return records.delete(userId, id, linkEvent('user.upstream_unlinked', userId, record.value))
+    },
+  }
 }
 
 /** Of one length, however long the subject is. */
@@ -55,4 +73,9 @@ export function linkEvent(
   { upstream, issuer }: Link,
 ): NewEvent {
   return { type, user, details: { upstream, issuer } }
+}
+
+/** Of an account that was made by the link. */
+export function registrationEvent(user: string, { upstream, issuer }: Link): NewEvent {
+  return { type: 'user.upstream_linked', user, details: { upstream, issuer, registered: true } }
 }

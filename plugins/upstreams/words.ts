@@ -80,3 +80,9 @@ export function isReason(value: unknown): value is Reason {
 export function nameOf({ name, issuer }: UpstreamInformation): string {
   return name ?? new URL(issuer).host
 }
+
+/** What the upstream of an issuer is called; of one that is not registered any more, its host. */
+export function nameIn(all: readonly UpstreamInformation[], issuer: string): string {
+  const found = all.find((one) => one.issuer === issuer)
+  return found === undefined ? new URL(issuer).host : nameOf(found)
+}

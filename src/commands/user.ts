@@ -7,7 +7,7 @@ import type { User } from '../services/users/user.ts'
 import { withJson } from './json-option.ts'
 import { wholeNumber } from './option.ts'
 import { print, toLines, withServer } from './run.ts'
-import { addPasskeyCommands } from './user-passkeys.ts'
+import { addLinkCommands, addPasskeyCommands } from './user-ways-in.ts'
 import { membersFrom, readPassword, withMembers, withPassword, type PasswordOptions } from './user-members.ts'
 
 interface Options extends PasswordOptions {
@@ -124,6 +124,7 @@ export function userCommand(): Command {
     await show(options, change, generated ? password : undefined)
   })
   addPasskeyCommands(command)
+  addLinkCommands(command)
   return command
 }
 

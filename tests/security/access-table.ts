@@ -146,6 +146,7 @@ const ALL: Readonly<Record<string, Row>> = {
   '/admin/user/link': administration(410, 405),
   '/admin/user/delete': administration(303, 403, USER),
   '/admin/user/reset-factors': administration(303, 403, USER),
+  '/admin/user/unlink': administration(303, 403, USER),
   '/admin/user/disable': administration(303, 403, USER),
   '/admin/user/enable': administration(303, 403, USER),
   '/admin/user/keep': administration(303, 403, USER),

@@ -172,6 +172,15 @@ function ofTrustedIssuer(id: 'record' | 'delete-record'): FormKind {
 
 let persons = 0
 
+/** A sign-in of an upstream that is gone, so that it is no way in. */
+async function linkSomething({ query }: TestServer['database'], userId: string): Promise<void> {
+  const value = { upstream: 'gone', issuer: 'https://gone.example', subject: userId, name: null }
+  await query(
+    `insert into user_records (user_id, kind, record_id, value) values ($1, 'upstream-link', $2, $3)`,
+    [userId, `link-${userId}`, JSON.stringify(value)],
+  )
+}
+
 /** One on the page of a user who is signed in and has allowed an app access. */
 function ofUser(id: string, route: string, fill: Record<string, string> = {}): FormKind {
   return administered(id, `/admin/user${route}`, async ({ server, database }) => {
@@ -182,6 +191,7 @@ function ofUser(id: string, route: string, fill: Record<string, string> = {}): F
         `insert into user_records (user_id, kind, record_id, value) values ($1, 'recovery-codes', 'codes', '{}')`,
         [user.id],
       )
+    if (id === 'unlink-0') await linkSomething(database, user.id)
     if (id === 'keep-user') await kernelOf(server).accountDeletions.request(user.id, 3600)
     if (id === 'enable') await server.oauth.users.disable(user.username)
     return { path: `/user?id=${user.id}`, fill }
@@ -352,6 +362,7 @@ export const ADMINISTRATION = formsThere({
   'enabling of a user': ofUser('enable', '/enable'),
   'end of the deletion of a user': ofUser('keep-user', '/keep'),
   "reset of a user's factors": { ...ofUser('reset-factors', '/reset-factors'), needs: 'latchkey-second-factor' },
+  "unlinking of a user's sign-in": { ...ofUser('unlink-0', '/unlink'), needs: 'latchkey-upstreams' },
   "end of a user's session": ofUser('end-session-0', '/end-session'),
   "end of a user's sessions": ofUser('end-sessions', '/end-sessions'),
   'revocation of an authorization': ofUser('revoke-0', '/revoke'),

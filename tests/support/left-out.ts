@@ -42,7 +42,7 @@ export function rowsWith<T extends object>(plugins: string | readonly string[], 
 /** Whose routes are, of the plugins that runs are without. */
 const ROUTES: Readonly<Record<string, RegExp>> = {
   'latchkey-second-factor': /^\/account\/security\/(?:authenticator|recovery-codes)/,
-  'latchkey-upstreams': /^\/upstream\/|^\/account\/linked-sign-ins|^\/admin\/upstream/,
+  'latchkey-upstreams': /^\/upstream\/|^\/account\/linked-sign-ins|^\/admin\/(?:upstream|user\/unlink)/,
   'latchkey-sign-up': /^\/sign-up/,
   'latchkey-forgot-password': /^\/(?:forgot|reset)-password/,
   'latchkey-invitation': /^\/invitation|^\/admin\/user\/(?:withdraw-)?invit/,

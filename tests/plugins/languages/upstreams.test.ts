@@ -23,6 +23,7 @@ const [corp] = upstreams as [(typeof upstreams)[number]]
 const KNOWN = ['CORP', 'SCHOOL', WEB.client_id, 'app.example']
 /** What the page of an error has for developers is in English. */
 const DEVELOPERS = ['this answer belongs to no sign-in that is under way here', 'invalid_request']
+const LINKED = '<section class="part" aria-labelledby="linked-sign-ins"'
 const SECURITY = '<section class="part" aria-labelledby="security-upstreams"'
 
 const reader = (): Traveller => ({
@@ -68,6 +69,22 @@ test('on the account: none, one that is refused, one that is linked, and unlinke
   const last = await who.here.submit(linked, 'unlink-0')
   expect(last.status).toBe(400)
   expectSaid(last, KNOWN)
+})
+
+test('in the administration, on the page of a user: none, one, the last one, and unlinked', async () => {
+  const admin = await signedIn(server, ROOT, PSEUDO_HEADERS)
+  const { linkedSignIns, oauth } = server.server
+  const pageOf = async (username: string, query = '') =>
+    admin.get(`${server.url}/admin/user?id=${(await oauth.users.find(username))!.id}${query}`)
+  expectSaid(await pageOf('root'), [], LINKED)
+  const { id, value } = (await linkedSignIns.list((await oauth.users.find('bob'))!.id))[0]!
+  const known = ['CORP', corp.issuer, value.subject, ...(value.name === null ? [] : [value.name])]
+  const page = await pageOf('bob')
+  expect(page.body).toContain(id)
+  expectSaid(page, known, LINKED)
+  expectSaid(await admin.submit(page, 'unlink-0'), known, LINKED)
+  await oauth.users.setPassword('bob', BOB.password)
+  expectSaid(await admin.submit(page, 'unlink-0'), known, LINKED)
 })
 
 test('in the administration: the list, a new one, one that is there, and its end', async () => {

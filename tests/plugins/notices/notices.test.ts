@@ -58,6 +58,8 @@ test.each([
   ['user.password_removed', 'Your password was removed'],
   ['user.passkey_added', 'A passkey was added'],
   ['user.passkey_removed', 'A passkey was removed'],
+  ['user.upstream_linked', 'A sign-in was linked'],
+  ['user.upstream_unlinked', 'A sign-in was unlinked'],
   ['user.factor_added', 'A second factor was added'],
   ['user.factor_removed', 'A second factor was removed'],
   ['user.recovery_codes_made', 'You have new recovery codes'],
