@@ -75,6 +75,12 @@ const WORDS: Readonly<Record<string, What>> = {
     subject: message('You have new recovery codes'),
     what: message('New recovery codes were made for your account. Those from before are no longer good.'),
   },
+  'user.recovery_code_used': {
+    subject: message('A recovery code was used'),
+    what: message(
+      'Somebody signed in to your account with one of your recovery codes, in the place of the second factor. That code is used up.',
+    ),
+  },
   'user.deletion_requested': {
     subject: message('Your account will be deleted'),
     what: message(

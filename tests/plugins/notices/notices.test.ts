@@ -62,6 +62,7 @@ test.each([
   ['user.upstream_unlinked', 'A sign-in was unlinked'],
   ['user.factor_added', 'A second factor was added'],
   ['user.factor_removed', 'A second factor was removed'],
+  ['user.recovery_code_used', 'A recovery code was used'],
   ['user.recovery_codes_made', 'You have new recovery codes'],
 ])('%s is told, whoever brings it', async (type, subject) => {
   const { id } = (await oauth.users.find(ALICE.username))!
