@@ -2,7 +2,7 @@
 import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { misfitOf } from '../../src/protocol/schema.ts'
 import { isStorable } from '../../src/protocol/json.ts'
-import { StandardClaims, YES } from '../../src/protocol/claims.ts'
+import { fittingClaims, StandardClaims, YES } from '../../src/protocol/claims.ts'
 import { domainOf } from '../../src/protocol/upstream-information.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import { asTyped } from '../pages/profile-fields.ts'
@@ -28,7 +28,7 @@ export function mappedClaims({ claims: names = {} }: UpstreamInformation, said: 
     const told = inOurForm(name, value)
     return misfitOf(schema, told) === undefined && isStorable(told) ? [[name, told] as const] : []
   })
-  return asTyped(Object.fromEntries(entries))
+  return fittingClaims(asTyped(Object.fromEntries(entries)))
 }
 
 function inOurForm(name: string, value: unknown): unknown {

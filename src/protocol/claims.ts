@@ -158,9 +158,22 @@ export function parseUserClaims(input: Claims): UserClaims {
     if (!isUserClaim(name)) parsed.unknown.push(name)
     else parsed.claims[name] = checkClaim(name, baseOf(name), value)
   }
-  if (JSON.stringify(parsed.claims).length > MAX_SIZE)
-    throw claimError('claims', reason('are too long taken together'))
+  if (sizeOf(parsed.claims) > MAX_SIZE) throw claimError('claims', reason('are too long taken together'))
   return parsed
+}
+
+/** Those that can be stored together: of too much, the longest are left out. */
+export function fittingClaims(claims: Claims): Claims {
+  const kept = Object.entries(claims)
+  while (sizeOf(Object.fromEntries(kept)) > MAX_SIZE) {
+    const sizes = kept.map(([, value]) => sizeOf(value))
+    kept.splice(sizes.indexOf(Math.max(...sizes)), 1)
+  }
+  return Object.fromEntries(kept)
+}
+
+function sizeOf(value: unknown): number {
+  return JSON.stringify(value).length
 }
 
 function checkClaim(name: string, base: string, value: unknown): unknown {

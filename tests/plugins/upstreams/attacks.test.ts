@@ -221,6 +221,15 @@ describe('whose account it is', () => {
     expect((await users.find('wolf'))!.claims).toEqual({})
   })
 
+  test('what is too much to be kept together is kept without what is longest', async () => {
+    const long = (letter: string): string => letter.repeat(1900)
+    const links = { picture: `https://w.example/${long('p')}`, website: `https://w.example/${long('w')}`, profile: `https://w.example/${long('h')}` }
+    const address = { formatted: long('f'), street_address: long('s') }
+    const { page, agent } = await comeBy('two', `sub-${++people}`, { claims: { name: 'Walt', ...links, address, preferred_username: 'walt' } })
+    answerOf(await allow(agent, page))
+    expect((await users.find('walt'))!.claims).toEqual({ name: 'Walt', ...links })
+  })
+
   test('what could be typed there is kept as if it had been', async () => {
     const said = {
       website: 'https://wanda.example/', picture: 'https://wanda.example/me.png', profile: 'http://wanda.example',
