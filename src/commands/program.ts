@@ -3,6 +3,7 @@ import cluster from 'node:cluster'
 import { Command } from 'commander'
 import packageJson from 'latchkey/package.json' with { type: 'json' }
 import type { OAuthError } from '../protocol/errors.ts'
+import { begun } from './begun.ts'
 import { withJson } from './json-option.ts'
 
 /** Commands of a file each, with what is said of them without it. */
@@ -90,18 +91,20 @@ async function explain(error: unknown): Promise<string> {
   if (error.name === 'OAuthError') return (await import('./refused.ts')).sentencesOf(error as OAuthError)
   const { code, address, port } = error as NetworkError
   if (code === 'EADDRINUSE') return `PORT ${port} on ${address} is in use.`
-  if (isOfDatabase(error))
+  const hasBegun = begun.has(error)
+  if (!hasBegun && isOfDatabase(error))
     return `This cannot start: the database that DATABASE_URL names is out of reach: ${error.message || code}.`
-  if (await isCutOff(error))
-    return `The database is not available now: ${error.message}. See whether it was done all the same, and try again.`
+  if (await isCutOff(error, hasBegun))
+    return `The database is not available now: ${error.message || code}. See whether it was done all the same, and try again.`
   if (code !== undefined && /^(?:E[A-Z]+|[0-9A-Z]{5})$/.test(code))
-    return `This cannot start: ${error.message || code}.`
+    return `${hasBegun ? 'This failed' : 'This cannot start'}: ${error.message || code}.`
   return error.stack ?? error.message
 }
 
 /** From a database that was reached, in the middle of something: not where it refused us, or cannot do it. */
-async function isCutOff(error: NetworkError): Promise<boolean> {
+async function isCutOff(error: NetworkError, hasBegun: boolean): Promise<boolean> {
   const { code, syscall = 'read' } = error
+  if (hasBegun && isOfDatabase(error)) return true
   if (code !== undefined && !code.startsWith('E')) return /^(?:08|57P0[1245]|25P0[34])/.test(code)
   // What fails at a file, a name or an address has another system call.
   return /^(?:read|write)$/.test(syscall) && (await import('../store/failures.ts')).isUnavailable(error)

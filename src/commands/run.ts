@@ -7,6 +7,7 @@ import { userInfo } from 'node:os'
 import type { Kernel } from '../services/kernel.ts'
 import { buildServer } from '../server.ts'
 import { runAs } from '../services/audit/origin.ts'
+import { begun } from './begun.ts'
 import { plainLog } from './plain-log.ts'
 import { readSettings } from './read-settings.ts'
 import { assertTables } from './tables.ts'
@@ -30,7 +31,12 @@ export async function withServer(
   const server = await buildServer(settings, { start: false, logStream: plainLog })
   try {
     await server.ready()
-    await runAs({ kind: 'command', id: userInfo().username }, async () => work(kernelOf(server), server))
+    await runAs({ kind: 'command', id: userInfo().username }, async () =>
+      work(kernelOf(server), server).catch((error: unknown) => {
+        if (error instanceof Error) begun.add(error)
+        throw error
+      }),
+    )
   } finally {
     await server.close()
   }

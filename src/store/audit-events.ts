@@ -85,7 +85,7 @@ export const statements = {
     return counting(`delete from ${event.name} where ${id} = any(array(
         select ${id} from ${event.name} where ${id} < $1::uuid order by ${id} limit ${BATCH}))`)
   }),
-  /** Adds to what the process $1 has counted: types $3 and how often $4, in the hour $2. */
+  /** What the process $1 has counted in the hour $2: types $3 and how often $4, which is never less than before. */
   count: statement('activity-count', (table) => {
     const activity = table(Activity)
     const columns = activityColumns(activity)
@@ -93,7 +93,7 @@ export const statements = {
       select $2::timestamptz, one.type, $1::uuid, one.count
       from unnest($3::text[], $4::bigint[]) as one (type, count)
       on conflict (${columns.slice(0, 3).join(', ')}) do update
-        set ${activity.column('count')} = had.${activity.column('count')} + excluded.${activity.column('count')}`
+        set ${activity.column('count')} = greatest(had.${activity.column('count')}, excluded.${activity.column('count')})`
   }),
   /** Since $1, by hour and type. */
   activity: shown(

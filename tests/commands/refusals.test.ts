@@ -1,5 +1,6 @@
 /** What the command line refuses: one clear sentence on stderr, nothing on stdout, exit status 1. */
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
@@ -129,6 +130,24 @@ test('of a database that goes away in the middle: that it did, and no stack', as
   const stderr = await refusal(['client', 'list'], { DATABASE_URL: proxy.url })
   expect(stderr).toMatch(CUT)
   expect(stderr).toContain(': Connection terminated unexpectedly.')
+})
+
+test('and of one that cannot be connected to any more: that it was there, and what may be done', async () => {
+  const proxy = await startDatabaseProxy(database.url)
+  const address = 'https://app.example/callback'
+  // Asked for while the client is judged; it takes a moment, in which our connections are seen to be gone.
+  const sector = createHttpServer((_request, response) => {
+    response.setHeader('content-type', 'application/json')
+    void proxy.cut().then(() => setTimeout(() => response.end(JSON.stringify([address])), 100))
+  }).listen(0, '127.0.0.1')
+  await once(sector, 'listening')
+  atEndOfFile(async () => sector.close())
+  const origin = `http://127.0.0.1:${(sector.address() as AddressInfo).port}`
+  const members = ['--redirect-uri', address, '--sector-identifier-uri', `${origin}/sector`]
+  const given = { DATABASE_URL: proxy.url, UNSAFE_OUTBOUND_ORIGINS: origin }
+  const stderr = await refusal(['client', 'create', ...members], given)
+  // The log may have told of it before.
+  expect(`${stderr.trimEnd().split('\n').at(-1)}\n`).toMatch(CUT)
 })
 
 test('and of one that ends our connection', async () => {

@@ -1,9 +1,9 @@
 /** Events that are stored behind the request, a second's at a time, and how often what happened. */
 import type { FastifyBaseLogger } from 'fastify'
-import { randomUUID } from 'node:crypto'
 import type { AuditEvent, NewEvent } from '../../events.ts'
 import { statements } from '../../store/audit-events.ts'
 import type { Database } from '../../store/database.ts'
+import { createActivityCounts } from './activity-counts.ts'
 import { toRow } from './audit-row.ts'
 import { createMergedEvents, type Room } from './merged-events.ts'
 
@@ -28,18 +28,16 @@ const ROOM_FOR_EACH: Room = { detailed: 10_000, byClient: 12_000 }
 /** Rows that wait while the database is away. */
 const MAX_WAITING = 20_000
 const CHUNK = 500
-const HOUR = 3_600_000
 
 export function createAuditBatches(
   database: Database,
   log: FastifyBaseLogger,
   tokens: TokensTold,
 ): AuditBatches {
-  const writer = randomUUID()
   /** Apart, so that neither of a busy hour's tokens and what is refused meanwhile takes the other's room. */
   const issued = createMergedEvents(tokens === 'each' ? ROOM_FOR_EACH : ROOM)
   const others = createMergedEvents(ROOM)
-  let counts = new Map<string, number>()
+  const counts = createActivityCounts(database)
   let waiting: AuditEvent[] = []
   let lost = 0
   let failing = false
@@ -47,13 +45,9 @@ export function createAuditBatches(
   let flushing = Promise.resolve()
 
   function add(event: NewEvent): void {
-    count(event.type)
+    counts.add(event.type)
     const merged = event.type === 'token.issued' ? issued : others
     merged.add(event)
-  }
-
-  function count(type: string): void {
-    counts.set(type, (counts.get(type) ?? 0) + 1)
   }
 
   function collect(): void {
@@ -71,11 +65,7 @@ export function createAuditBatches(
       await database.query(statements.insert, [JSON.stringify(chunk.map(toRow))])
       waiting = waiting.slice(chunk.length)
     }
-    if (counts.size === 0) return
-    const hour = new Date(Math.floor(Date.now() / HOUR) * HOUR)
-    const counted = counts
-    counts = new Map()
-    await database.query(statements.count, [writer, hour, [...counted.keys()], [...counted.values()]])
+    await counts.store()
   }
 
   async function flushAndReport(): Promise<void> {
@@ -92,7 +82,7 @@ export function createAuditBatches(
 
   return {
     add,
-    count,
+    count: counts.add,
     start() {
       timer = setInterval(() => {
         flushing = flushing.then(flushAndReport)

@@ -1,0 +1,48 @@
+/** How often what happened, by the hour: counted here, and stored as it stands, so that a try of which no answer came counts nothing twice. */
+import { randomUUID } from 'node:crypto'
+import { statements } from '../../store/audit-events.ts'
+import type { Database } from '../../store/database.ts'
+
+export interface ActivityCounts {
+  add(type: string): void
+  /** What has changed since. Throws where it cannot be stored; then it is with the next call. */
+  store(): Promise<void>
+}
+
+const HOUR = 3_600_000
+
+export function createActivityCounts(database: Pick<Database, 'query'>): ActivityCounts {
+  const writer = randomUUID()
+  /** By the beginning of the hour: those of which something is to be stored, and the present one. */
+  const hours = new Map<number, { readonly counts: Map<string, number>; changed: Set<string> }>()
+
+  return {
+    add(type) {
+      const hour = hourOf(Date.now())
+      let counted = hours.get(hour)
+      if (counted === undefined) hours.set(hour, (counted = { counts: new Map(), changed: new Set() }))
+      counted.counts.set(type, (counted.counts.get(type) ?? 0) + 1)
+      counted.changed.add(type)
+    },
+    async store() {
+      for (const [hour, counted] of hours) {
+        const types = counted.changed
+        if (types.size > 0) {
+          counted.changed = new Set()
+          const values = [...types].map((type) => counted.counts.get(type)!)
+          try {
+            await database.query(statements.count, [writer, new Date(hour), [...types], values])
+          } catch (error) {
+            for (const type of types) counted.changed.add(type)
+            throw error
+          }
+        }
+        if (counted.changed.size === 0 && hour < hourOf(Date.now())) hours.delete(hour)
+      }
+    },
+  }
+}
+
+function hourOf(time: number): number {
+  return Math.floor(time / HOUR) * HOUR
+}
