@@ -10,6 +10,8 @@ export interface Authentication {
   readonly amr: readonly string[]
   /** The browser session: who signs out there ends what came of it. */
   readonly sid: string
+  /** Of an Authorization: the `sub` by which its client knows them, where it is not the user's id. It stays so (OpenID Connect Core §12.2). */
+  readonly sub?: string
 }
 
 /** Who acts for the subject (RFC 8693 §4.1): the newest outside, those before it in `act`. */

@@ -1,11 +1,16 @@
 /** `public` and `pairwise`: what a user is called, by whom, and for how long. */
 import { randomBytes } from 'node:crypto'
+import { decodeJwt } from 'jose'
 import { describe, expect, test } from 'vitest'
 import type { Client } from '../../src/index.ts'
+import { createClient } from '../support/clients.ts'
+import { type Answer, codesOf, exchangeAs, refreshAs } from '../support/code-flow.ts'
 import { createDatabase } from '../support/database.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { freePort } from '../support/settings.ts'
+import { REDIRECT_URI, SEED } from '../support/sign-in.ts'
+import { until } from '../support/until.ts'
 
 let answer = { status: 200, body: '[]' }
 const host = await startReceiver((_request, response) =>
@@ -144,6 +149,30 @@ test('it stays so: in every process, after a restart, and when SECRET_KEY is rep
   expect(await sealed()).not.toContain(secret)
   expect(await database.query(`select from server_secrets where name = 'pairwise-subjects'`)).toHaveLength(1)
 })
+
+test('who is told one sub is told no other by what goes on from it (OpenID Connect Core §12.2)', async () => {
+  const at = await startServer({}, { seed: SEED })
+  const pair = { redirect_uris: [REDIRECT_URI], subject_type: 'pairwise' }
+  const client = await createClient(at, pair)
+  const code = codesOf(at, { client_id: client.clientId })
+  const first = await exchangeAs(at, client, await code())
+  const subOf = ({ tokens }: Answer): unknown => decodeJwt(tokens.id_token).sub
+  const next = await refreshAs(at, client, first.tokens.refresh_token)
+  expect(subOf(next)).toBe(subOf(first))
+  const { update } = at.server.oauth.clients
+  // Neither another kind of sub, nor one of another sector.
+  for (const other of [{ subject_type: 'public' }, { redirect_uris: ['https://b.example/callback'] }]) {
+    await update(client.clientId, other)
+    await until(async () => expect((await refreshAs(at, client, next.tokens.refresh_token)).error).toBe('invalid_grant'))
+    await update(client.clientId, pair)
+  }
+  const last = await until(async () => {
+    const answer = await refreshAs(at, client, next.tokens.refresh_token)
+    expect(answer.status).toBe(200)
+    return answer
+  })
+  expect(subOf(last)).toBe(subOf(first))
+}) // prettier-ignore
 
 test('the secret of one name is never that of another, however many ask at once', async () => {
   const ask = async (name: string) => (await running.server.oauth.secret(name)).export().toString('hex')

@@ -67,7 +67,7 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['optional_scopes', message('Scopes that people may leave out'), 'words', message('Separated by spaces, such as email. They are boxes on the page that asks for permission. Empty: all or nothing.')],
     ['default_max_age', message('Longest time since the sign-in, in seconds'), 'number', message('Who has signed in before that does it once more. Empty: however long ago.')],
     ['minimum_acr_value', message('What its people show at sign-in, at the least'), 'choice'],
-    ['subject_type', message('The sub by which it knows people'), 'choice', message('If this is changed later, everybody is a stranger to the app.')],
+    ['subject_type', message('The sub by which it knows people'), 'choice', message('If this is changed later, everybody is a stranger to the app, and refresh tokens from before are good no more.')],
   ]],
   [message('Signing people out'), [
     ['backchannel_logout_uri', message('Where the server tells it of sign-outs'), 'url', message('By back-channel logout: the server sends a logout token, also when nobody is at a browser.')],

@@ -2,22 +2,45 @@
 import type { Client } from '../../doors/client.ts'
 import type { Authorization, Granted } from '../../doors/facts.ts'
 import { endOf } from '../../doors/parents.ts'
+import { OAuthError } from '../../protocol/errors.ts'
+import type { Authentication } from '../../protocol/facts.ts'
 import { createUuid } from '../../protocol/uuid.ts'
+import type { SubjectOf } from './subjects.ts'
 
 /**
  * The one that is continued, as far as it is granted again; else a new one, which has an id where it will be stored. It
- * ends with what it was granted for, and nothing that goes on from it says otherwise. Throws where that is not possible.
+ * ends with what it was granted for, and nothing that goes on from it says otherwise. Throws where that is not possible, and
+ * `invalid_grant` where the client would know the user by another `sub` than it was told at first (OpenID Connect Core §12.2).
  */
-export function authorizationOf(granted: Granted, client: Client): Authorization {
-  const { subject, continues } = granted
+export function authorizationOf(granted: Granted, client: Client, subjectOf: SubjectOf): Authorization {
+  const { subject, authentication, continues } = granted
   const base = { ...granted, clientId: client.clientId }
-  if (continues !== undefined) return { ...base, ...continued(granted, client, continues.authorization) }
+  if (continues !== undefined) {
+    const known = continues.authorization.authentication?.sub
+    if (known !== undefined && known !== subjectOf(subject!, client))
+      throw new OAuthError('invalid_grant', 'the user has another sub at the client by now')
+    return { ...base, ...continued(granted, client, continues.authorization) }
+  }
   const notAfter = endOf(granted)
   const authorization = notAfter === undefined ? base : { ...base, notAfter }
-  if (subject !== undefined) return { ...authorization, id: granted.id ?? createUuid() }
+  if (subject !== undefined)
+    return {
+      ...authorization,
+      id: granted.id ?? createUuid(),
+      ...(authentication && { authentication: knownBy(authentication, subject, subjectOf(subject, client)) }),
+    }
   if (granted.id === undefined) return authorization
   const { id: _ofNone, ...ofClient } = authorization
   return ofClient
+}
+
+/** What another client knew them by says nothing here. */
+function knownBy(
+  { sub: _others, ...authentication }: Authentication,
+  subject: string,
+  sub: string,
+): Authentication {
+  return sub === subject ? authentication : { ...authentication, sub }
 }
 
 /** What of it stands as it was stored. */

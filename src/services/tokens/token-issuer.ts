@@ -119,7 +119,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     const said = givenBeside.within(shown, terms.audience)
     const granted = boundAsDemanded(said, client, terms, constraints)
     assertBound(granted, client, terms, constraints)
-    const authorization = authorizationOf(granted, client)
+    const authorization = authorizationOf(granted, client, subjectOf)
     const { parent, notAfter } = authorization
     if (parent !== undefined) await assertStanding(parent)
     const issuerOfParent = parent === undefined ? undefined : await parents.issuerOf(parent)
