@@ -27,12 +27,13 @@ export const statements = {
   forgetVoid: statement('consent-forget-void', (table) => {
     const consent = table(Consent)
     return `delete from ${consent.name} where ${consent.column('user')} = $1 and ${consent.column('client')} = $2
-      and (${isVoid(consent, '$3::text')} or not (${consent.column('lines')} ? $4::text))`
+      and (${isVoid(consent, '$3::text')} or ${isElsewhere(consent, '$4::text')})`
   }),
   /**
    * Adds to what was allowed before; where that makes more than $6 lines, in their place. Takes away the scopes $7, which were left
    * out; $8 are left out no longer, nor is what is allowed now. It is for the identity $9 of a client without a row, and ends after
-   * $10 seconds; where $9 is null, nothing is allowed to a client that is not registered, or not any more.
+   * $10 seconds; where $9 is null, nothing is allowed to a client that is not registered, or not any more. Nothing is added either to
+   * what `forgetVoid` would take away, by $9 and the key $11, and was allowed since: then no row comes, and that is to be asked once more.
    */
   grant: statement<Pick<Consent, 'id'>>('consent-grant', (table) => {
     const consent = table(Consent)
@@ -56,6 +57,7 @@ export const statements = {
           ${lines} = case when (select count(*) from jsonb_object_keys(had.${lines} || excluded.${lines})) > $6
             then excluded.${lines} else had.${lines} || excluded.${lines} end,
           ${grantedAt} = now(), ${identity} = excluded.${identity}, ${expiresAt} = excluded.${expiresAt}
+        where not ${isVoid(consent, '$9::text', 'had.')} and ${isElsewhere(consent, '$11::text', 'had.')} is not true
       returning had.${consent.columns('id')}`
   }),
   /**
@@ -109,9 +111,14 @@ export const statements = {
 }
 
 /** Whether it says nothing of who is known as `identity` now: null for a client that is registered. */
-function isVoid(consent: Table<Consent>, identity: string): string {
-  return `(${consent.column('identity')} is distinct from ${identity}
-    or coalesce(${consent.column('expiresAt')} + interval '0' <= now(), false))`
+function isVoid(consent: Table<Consent>, identity: string, of = ''): string {
+  return `(${of}${consent.column('identity')} is distinct from ${identity}
+    or coalesce(${of}${consent.column('expiresAt')} + interval '0' <= now(), false))`
+}
+
+/** Whether it has no line of this key; null where that is null. */
+function isElsewhere(consent: Table<Consent>, key: string, of = ''): string {
+  return `(not (${of}${consent.column('lines')} ? ${key}))`
 }
 
 /** Authorizations of the user $1, from which the clients that hold one are read. */

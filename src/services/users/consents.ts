@@ -176,19 +176,25 @@ export function createConsents(
       const lifted = lasting.flatMap((line) => line.scopes)
       const leftOut = [...declined]
       return audit.transaction(async (query, note) => {
-        await query(statements.forgetVoid, [userId, clientId, identity, place?.key ?? null])
-        const [remembered] = await query(statements.grant, [
-          userId,
-          clientId,
-          scopes,
-          resources,
-          texts,
-          MOST_LINES,
-          leftOut,
-          lifted,
-          identity,
-          consentLifetime,
-        ])
+        const give = async () => {
+          await query(statements.forgetVoid, [userId, clientId, identity, place?.key ?? null])
+          const [given] = await query(statements.grant, [
+            userId,
+            clientId,
+            scopes,
+            resources,
+            texts,
+            MOST_LINES,
+            leftOut,
+            lifted,
+            identity,
+            consentLifetime,
+            place?.key ?? null,
+          ])
+          return given
+        }
+        // What was allowed elsewhere at the same moment is seen by the second try alone, and waits for this one from then on.
+        const remembered = (await give()) ?? (await give())
         if (remembered === undefined)
           throw new OAuthError('invalid_client', 'the app is not registered any more', { status: 400 })
         const details = { scopes, resources, ...keys, ...(leftOut.length === 0 ? {} : { declined: leftOut }) }

@@ -71,6 +71,26 @@ test('other addresses of the same host, and other ports of the same machine, are
   }
 }) // prettier-ignore
 
+test('of two places that are allowed at once, one has what was allowed there, and nothing of the other', async () => {
+  for (let round = 0; round < 10; round++) {
+    const { client_id } = await register(KNOWN, EVIL)
+    const client = (await server.server.oauth.findClient(client_id))!
+    const asked = (redirectUri: string, ...scopes: string[]) =>
+      consents.remember(alice, {
+        client,
+        redirectUri,
+        scopes: new Set(scopes),
+        resources: [],
+        parameters: {},
+      })
+    const ids = await Promise.all([asked(KNOWN, 'openid', 'email'), asked(EVIL, 'openid')])
+    const { id, scopes, lines } = await consents.find(alice, client)
+    expect(ids).toContain(id)
+    expect([...lines.keys()]).toHaveLength(1)
+    expect(scopes.has('email')).toBe(lines.has('redirect_uri:https://intranet.corp.example'))
+  }
+})
+
 test('what was allowed is not allowed to who has moved elsewhere since, by a name of its choice', async () => {
   const app = await register(KNOWN)
   const { client_id } = app
