@@ -133,11 +133,14 @@ export function createIssueTransaction(
       : redemptionOf(continues, refreshes)
   }
 
-  /** Whether the first use bound it as this one would: a retry gets what that got, and no key of its own (docs/adr/0042). */
-  async function standsAsBound({ binds, granted: { continues } }: Issuance): Promise<boolean> {
-    if (binds === undefined || continues === undefined) return true
+  /**
+   * Whether the first use left it bound as this one would, or as this one has found it: a retry gets what that got, no key of its own, and
+   * nothing without the key (docs/adr/0042).
+   */
+  async function standsAsBound({ authenticated, binds, granted: { continues } }: Issuance): Promise<boolean> {
+    if (authenticated || continues === undefined) return true
     const found = await refreshes.find(continues.refreshToken)
-    return isDeepStrictEqual(found?.authorization.binding, binds)
+    return isDeepStrictEqual(found?.authorization.binding, binds ?? continues.authorization.binding)
   }
 
   /** The refresh token that a retry gets once more; whoever else comes second ends what the first one got. */

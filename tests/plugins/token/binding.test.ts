@@ -246,6 +246,16 @@ test('of two that begin with keys of their own at once, one is bound, and the ot
   expect(await refresh(app, tokens, key === a ? b : a)).toMatchObject({ status: 400 })
 })
 
+test('of two of which one begins with a key at once, one gets something, and nobody a refresh token of no use', async () => {
+  for (let round = 0; round < 10; round++) {
+    const first = await signIn(app)
+    const both = await Promise.all([refresh(app, first, a), refresh(app, first)])
+    expect(both.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 400])
+    const [tokens, headers] = both[0].status === 200 ? [both[0], a] : [both[1], {}]
+    expect(await refresh(app, tokens, headers as Headers)).toMatchObject({ status: 200 })
+  }
+})
+
 test('two with one key at once both get the one that is bound to it', async () => {
   const first = await signIn(app)
   const both = await Promise.all([refresh(app, first, a), refresh(app, first, a)])
