@@ -36,10 +36,10 @@ async function refreshToken(fastify: FastifyInstance): Promise<void> {
     { client, binding }: Call,
     presentedAt: number,
   ): Promise<void> {
-    if (use !== 'replayed' || authorization.binding === undefined || !client.isPublic()) return
+    if (use === 'current' || authorization.binding === undefined || !client.isPublic()) return
     if (holds(binding, authorization.binding)) return
-    if ((await refreshTokens.useOf(token, { authenticated: false, at: presentedAt })) === 'replayed')
-      await endReplayed(authorization)
+    const by = { authenticated: false, lacksKey: true, at: presentedAt }
+    if ((await refreshTokens.useOf(token, by)) === 'replayed') await endReplayed(authorization)
     throw invalidGrant('the refresh token was used before')
   }
 

@@ -40,6 +40,8 @@ export type Use =
 export interface Presentation {
   /** By a client that has proven who it is. */
   readonly authenticated: boolean
+  /** By who does not show the key that it was bound to by another use: of that, this is no retry. */
+  readonly lacksKey?: boolean
   /** When it came, by `performance.now()`. */
   readonly at: number
 }
@@ -110,7 +112,7 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
     row: RefreshTokenRow,
     token: string,
     form: RefreshTokenForm,
-    { authenticated, waited }: { authenticated: boolean; waited: number },
+    { authenticated, lacksKey = false, waited }: Omit<Presentation, 'at'> & { waited: number },
   ): Use | null {
     if (isSameHash(row.hash, form.hash)) {
       if (row.revokedAt !== null) return 'revoked'
@@ -125,8 +127,8 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
     // Of a read that began before the token was replaced, the age is less than nothing.
     const cameBefore = row.age <= waited
     if (!isPredecessor) return cameBefore ? 'overtaken' : 'replayed'
-    const isRetry =
-      authenticated || cameBefore || row.age <= reuseInterval * 1000 || unanswered.has(form.hash)
+    const isEarly = !lacksKey && row.age <= reuseInterval * 1000
+    const isRetry = authenticated || cameBefore || isEarly || unanswered.has(form.hash)
     if (!isRetry) return 'replayed'
     return row.expiresAt.getTime() > Date.now() ? { successor } : 'expired'
   }
@@ -141,7 +143,7 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
       throw error
     })
     if (row === undefined) return null
-    const use = judge(row, token, form, { authenticated: by.authenticated, waited })
+    const use = judge(row, token, form, { ...by, waited })
     return use === null ? null : { authorization: toAuthorization(row), use }
   }
 

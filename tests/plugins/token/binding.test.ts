@@ -224,8 +224,7 @@ test.each([
     expect(tokens).toMatchObject({ status: 200, token_type: 'Key' })
     expect(tokens['refresh_token']).not.toBe(first['refresh_token'])
     for (const headers of [{}, b] as Headers[])
-      for (const shown of [tokens, first])
-        expect(await refresh(client, shown, headers)).toMatchObject({ status: 400, error: 'invalid_grant' })
+      expect(await refresh(client, tokens, headers)).toMatchObject({ status: 400, error: 'invalid_grant' })
     // Who did not hear the answer asks once more, and is bound as well.
     for (const shown of [first, tokens])
       expect(await refresh(client, shown, a)).toMatchObject({
@@ -273,21 +272,21 @@ test('a retry gets what the first use got: one that had no key binds nothing wit
 })
 
 test.each([
-  ['without a key', {}],
-  ['with their own', b],
-] as [string, Headers][])(
+  ['without a key', {}, 0],
+  ['with their own', b, 0],
+  ['without a key two hours later', {}, 2],
+  ['with their own two hours later', b, 2],
+] as [string, Headers, number][])(
   'who began to bind a stolen refresh token loses it to its owner, who comes %s (RFC 9700 §4.14.2)',
-  async (_how, headers) => {
+  async (_how, headers, hours) => {
     const first = await signIn(app)
     const stolen = await refresh(app, first, a)
-    // Within the interval for retries nobody is taken for a thief.
-    expect(await refresh(app, first, headers)).toMatchObject({ status: 400 })
-    expect(await refresh(app, stolen, a)).toMatchObject({ status: 200 })
     const id = decodeJwt(String(first['access_token']))['authorization_id']
     await server.database.query(
-      `update refresh_tokens set created_at = created_at - interval '2 hours' where authorization_id = $1`,
-      [id],
+      `update refresh_tokens set created_at = created_at - make_interval(hours => $2) where authorization_id = $1`,
+      [id, hours],
     )
+    // No retry: that would have the key.
     expect(await refresh(app, first, headers)).toMatchObject({ status: 400, error: 'invalid_grant' })
     expect(await refresh(app, stolen, a)).toMatchObject({ status: 400, error: 'invalid_grant' })
     expect(await present(stolen, 'Key', a)).toMatchObject({ userinfo: 401, route: 401 })
