@@ -38,7 +38,7 @@ async function refreshToken(fastify: FastifyInstance): Promise<void> {
   ): Promise<void> {
     if (use === 'current' || authorization.binding === undefined || !client.isPublic()) return
     if (holds(binding, authorization.binding)) return
-    const by = { authenticated: false, lacksKey: true, at: presentedAt }
+    const by = { authenticated: false, key: 'missing', at: presentedAt } as const
     if ((await refreshTokens.useOf(token, by)) === 'replayed') await endReplayed(authorization)
     throw invalidGrant('the refresh token was used before')
   }

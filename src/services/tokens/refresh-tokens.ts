@@ -26,7 +26,7 @@ import {
 
 /**
  * What a refresh token is good for now; a retry gets the `successor` that it was replaced by. One that is `overtaken` was
- * sent before the last one was used that is spent now: that proves nothing against anybody.
+ * sent before the last one was used that is spent now, or with its key: that proves nothing against anybody.
  */
 export type Use =
   | 'current'
@@ -40,8 +40,8 @@ export type Use =
 export interface Presentation {
   /** By a client that has proven who it is. */
   readonly authenticated: boolean
-  /** By who does not show the key that it was bound to by another use: of that, this is no retry. */
-  readonly lacksKey?: boolean
+  /** Of a public client's that is bound by now: whether the key is shown. Who lacks it tries nothing again; who has it is no thief. */
+  readonly key?: 'shown' | 'missing' | undefined
   /** When it came, by `performance.now()`. */
   readonly at: number
 }
@@ -112,7 +112,7 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
     row: RefreshTokenRow,
     token: string,
     form: RefreshTokenForm,
-    { authenticated, lacksKey = false, waited }: Omit<Presentation, 'at'> & { waited: number },
+    { authenticated, key, waited }: Omit<Presentation, 'at'> & { waited: number },
   ): Use | null {
     if (isSameHash(row.hash, form.hash)) {
       if (row.revokedAt !== null) return 'revoked'
@@ -126,9 +126,9 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
     if (reuseInterval === 0) return 'replayed'
     // Of a read that began before the token was replaced, the age is less than nothing.
     const cameBefore = row.age <= waited
-    if (!isPredecessor) return cameBefore ? 'overtaken' : 'replayed'
-    const isEarly = !lacksKey && row.age <= reuseInterval * 1000
-    const isRetry = authenticated || cameBefore || isEarly || unanswered.has(form.hash)
+    if (!isPredecessor) return cameBefore || key === 'shown' ? 'overtaken' : 'replayed'
+    const isEarly = key !== 'missing' && row.age <= reuseInterval * 1000
+    const isRetry = authenticated || key === 'shown' || cameBefore || isEarly || unanswered.has(form.hash)
     if (!isRetry) return 'replayed'
     return row.expiresAt.getTime() > Date.now() ? { successor } : 'expired'
   }

@@ -293,6 +293,20 @@ test.each([
   },
 )
 
+test('who has the key is no thief, however late they ask again, and whatever was used meanwhile', async () => {
+  const first = await signIn(app)
+  const lost = await refresh(app, first, a)
+  const id = decodeJwt(String(first['access_token']))['authorization_id']
+  await server.database.query(
+    `update refresh_tokens set created_at = created_at - interval '2 hours' where authorization_id = $1`,
+    [id],
+  )
+  expect(await refresh(app, first, a)).toMatchObject({ status: 200, refresh_token: lost['refresh_token'] })
+  expect(await refresh(app, lost, a)).toMatchObject({ status: 200 })
+  expect(await refresh(app, first, a)).toMatchObject({ status: 400, error: 'invalid_grant' })
+  expect(await refresh(app, lost, a)).toMatchObject({ status: 200 })
+})
+
 test('a client that proves who it is begins to be bound by none of its refreshes', async () => {
   const first = await signIn(web)
   const second = await refresh(web, first, a)
