@@ -23,17 +23,27 @@ export const statements = {
       where ${consent.column('user')} = $1 and ${consent.column('client')} = $2 and not ${isVoid(consent, '$3::text')}`
     },
   ),
-  /** What was allowed to another by this name, or has no line of the key $4 (null for none), or is too long ago: nothing is added to it. */
+  /** What was allowed to another by this name, or is too long ago: nothing is added to it. */
   forgetVoid: statement('consent-forget-void', (table) => {
     const consent = table(Consent)
     return `delete from ${consent.name} where ${consent.column('user')} = $1 and ${consent.column('client')} = $2
-      and (${isVoid(consent, '$3::text')} or ${isElsewhere(consent, '$4::text')})`
+      and ${isVoid(consent, '$3::text')}`
+  }),
+  /**
+   * Of what was allowed without a line of the key $3, nothing is left but that line, to which all else is added. What came of it was allowed
+   * all the same, and lasts.
+   */
+  empty: statement('consent-empty', (table) => {
+    const consent = table(Consent)
+    const lists = (['scopes', 'resources', 'declined'] as const).map((one) => `${consent.column(one)} = '{}'`)
+    return `update ${consent.name} set ${lists.join(', ')}, ${consent.column('lines')} = jsonb_build_object($3::text, '')
+      where ${consent.column('user')} = $1 and ${consent.column('client')} = $2 and ${isElsewhere(consent, '$3::text')}`
   }),
   /**
    * Adds to what was allowed before; where that makes more than $6 lines, in their place. Takes away the scopes $7, which were left
    * out; $8 are left out no longer, nor is what is allowed now. It is for the identity $9 of a client without a row, and ends after
    * $10 seconds; where $9 is null, nothing is allowed to a client that is not registered, or not any more. Nothing is added either to
-   * what `forgetVoid` would take away, by $9 and the key $11, and was allowed since: then no row comes, and that is to be asked once more.
+   * what `forgetVoid` or, by the key $11, `empty` would take away, and was allowed since: then no row comes, and all of it is done once more.
    */
   grant: statement<Pick<Consent, 'id'>>('consent-grant', (table) => {
     const consent = table(Consent)

@@ -125,7 +125,8 @@ export const questions: Readonly<Record<string, Question>> = {
   // All resources, by the janitor, once a round.
   'resources-longest-lifetime': [[], 1000],
   'consent-find': [[HOLDER, 'client-1', null], 1],
-  'consent-forget-void': [[HOLDER, 'client-1', null, 'redirect_uri:https://app.example'], 1],
+  'consent-forget-void': [[HOLDER, 'client-1', null], 1],
+  'consent-empty': [[HOLDER, 'client-1', 'redirect_uri:https://app.example'], 1],
   'consent-grant': [[HOLDER, 'client-1', ['openid'], [], {}, 100, ['email'], [], null, null, null], 3],
   'consents-expired': [[], REMOVAL],
   'client-document-find': [['https://app-7.example/client.json'], 1],

@@ -177,7 +177,8 @@ export function createConsents(
       const leftOut = [...declined]
       return audit.transaction(async (query, note) => {
         const give = async () => {
-          await query(statements.forgetVoid, [userId, clientId, identity, place?.key ?? null])
+          await query(statements.forgetVoid, [userId, clientId, identity])
+          if (place !== undefined) await query(statements.empty, [userId, clientId, place.key])
           const [given] = await query(statements.grant, [
             userId,
             clientId,

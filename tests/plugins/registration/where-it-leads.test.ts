@@ -91,6 +91,20 @@ test('of two places that are allowed at once, one has what was allowed there, an
   }
 })
 
+test('who allows another place takes back nothing of what was allowed a moment ago: it is asked for again, and that is all', async () => {
+  const { client_id } = await register(KNOWN, EVIL)
+  const client = (await server.server.oauth.findClient(client_id))!
+  const asked = (redirectUri: string) =>
+    consents.remember(alice, {
+      client,
+      redirectUri,
+      scopes: new Set(['openid']),
+      resources: [],
+      parameters: {},
+    })
+  expect(await asked(EVIL)).toBe(await asked(KNOWN))
+})
+
 test('what was allowed is not allowed to who has moved elsewhere since, by a name of its choice', async () => {
   const app = await register(KNOWN)
   const { client_id } = app
