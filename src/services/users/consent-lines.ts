@@ -28,7 +28,11 @@ export function linesOf(
 
 /** Of no parameter's name. */
 const LEADS = 'redirect_uri:'
-const leadsTo = (place: string): Words => message('Send you to {place}', { place })
+/** Empty for nowhere: a device (RFC 8628) and CIBA send nobody back. */
+const leadsTo = (place: string): Words =>
+  place === ''
+    ? message('Have access without sending you anywhere')
+    : message('Send you to {place}', { place })
 
 /**
  * Where an app takes people of which nobody here has checked whose it is: that is all by which they know it (docs/adr/0047), so it is
@@ -38,8 +42,8 @@ export function placeLineOf({
   client,
   redirectUri,
 }: Pick<ApprovalRequest, 'client' | 'redirectUri'>): AskedLine | undefined {
-  if (client.registrar === undefined || redirectUri === undefined) return undefined
-  const place = placeOf(redirectUri)
+  if (client.registrar === undefined) return undefined
+  const place = redirectUri === undefined ? '' : placeOf(redirectUri)
   return { key: `${LEADS}${place}`, text: leadsTo(place), scopes: [], once: false }
 }
 

@@ -105,6 +105,18 @@ test('who allows another place takes back nothing of what was allowed a moment a
   expect(await asked(EVIL)).toBe(await asked(KNOWN))
 })
 
+test('what was allowed where nobody is sent, as on a device, is allowed at none of its places', async () => {
+  const { client_id } = await register(KNOWN, EVIL)
+  const client = (await server.server.oauth.findClient(client_id))!
+  const asked = { client, resources: [], parameters: {}, scopes: new Set(['openid', 'email']) }
+  await consents.remember(alice, { ...asked, redirectUri: EVIL, scopes: new Set(['openid']) })
+  await consents.remember(alice, asked)
+  for (const redirectUri of [KNOWN, EVIL])
+    expect(await consents.compare(alice, { ...asked, redirectUri })).toMatchObject({ isNew: true })
+  const [app] = (await consents.list(alice)).filter(({ clientId }) => clientId === client_id)
+  expect(app?.lines.map(({ text }) => text)).toEqual(['Have access without sending you anywhere'])
+})
+
 test('what was allowed is not allowed to who has moved elsewhere since, by a name of its choice', async () => {
   const app = await register(KNOWN)
   const { client_id } = app
