@@ -12,7 +12,15 @@ import { chosenUsernameProblem } from '../../src/protocol/username.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { User } from '../../src/services/users/user.ts'
 import { believedEmail, isOfDomains, mappedClaims } from './claims.ts'
-import { linkEvent, linkIdOf, linkOf, type Links, registrationEvent, type Subject } from './links.ts'
+import {
+  type Link,
+  linkEvent,
+  linkIdOf,
+  linkOf,
+  type Links,
+  registrationEvent,
+  type Subject,
+} from './links.ts'
 import type { Identity } from './provider.ts'
 
 type Claims = Readonly<Record<string, unknown>>
@@ -59,32 +67,6 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
   async function linked(identity: Subject): Promise<User | null> {
     const owner = await links.owner(linkIdOf(identity))
     return owner === null ? null : users.get(owner)
-  }
-
-  /**
-   * Whether somebody else of this issuer is linked with the user: issuers give addresses to others, and `sub` to nobody (OpenID Connect Core
-   * §5.7), so that one address is no evidence any more that both are one person.
-   */
-  async function hasOther({ id }: User, { issuer, subject }: Subject): Promise<boolean> {
-    return (await links.list(id)).some(({ value }) => value.issuer === issuer && value.subject !== subject)
-  }
-
-  /** Of two who come at the same moment neither is linked, or one: nobody can tell whose the account is. */
-  async function staysLinked(
-    user: User,
-    upstream: UpstreamInformation,
-    identity: Identity,
-  ): Promise<boolean> {
-    if (!(await hasOther(user, identity))) return true
-    const event = linkEvent('user.upstream_unlinked', user.id, linkOf(upstream, identity, {}))
-    try {
-      await links.delete(user.id, linkIdOf(identity), event)
-      return false
-    } catch (error) {
-      // The other one is gone already, so that this would be the last way in.
-      if (error instanceof OAuthError && error.code === 'invalid_request') return true
-      throw error
-    }
   }
 
   /** Everybody who has the address, verified or not; those of the address itself come first. */
@@ -141,12 +123,18 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
     return { refused: 'taken' }
   }
 
-  const link: Accounts['link'] = async (userId, upstream, identity) => {
+  async function put(
+    userId: string,
+    upstream: UpstreamInformation,
+    identity: Identity,
+    unless?: (kept: readonly Link[]) => boolean,
+  ): Promise<Linking> {
     const id = linkIdOf(identity)
     const made = linkOf(upstream, identity, mappedClaims(upstream, await identity.claims()))
+    const event = linkEvent('user.upstream_linked', userId, made)
     let isFull = false
     try {
-      if (await links.put(userId, id, made, linkEvent('user.upstream_linked', userId, made))) return 'linked'
+      if (await links.put(userId, id, made, event, unless)) return 'linked'
     } catch (error) {
       if (!(error instanceof OAuthError) || error.code !== 'invalid_request') throw error
       isFull = true
@@ -156,8 +144,27 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
     return isFull && owner === null ? 'full' : 'taken'
   }
 
+  /**
+   * Null where somebody else of this issuer is linked with the user: issuers give addresses to others, and `sub` to nobody (OpenID Connect
+   * Core §5.7), so that one address is no evidence any more that both are one person. Of two who come at the same moment, one is linked.
+   */
+  async function linkByAddress(
+    userId: string,
+    upstream: UpstreamInformation,
+    identity: Identity,
+  ): Promise<Linking | null> {
+    let hasOther = false
+    const linking = await put(userId, upstream, identity, (kept) => {
+      hasOther = kept.some(
+        ({ issuer, subject }) => issuer === identity.issuer && subject !== identity.subject,
+      )
+      return hasOther
+    })
+    return hasOther ? null : linking
+  }
+
   return {
-    link,
+    link: async (userId, upstream, identity) => put(userId, upstream, identity),
     async find(upstream, identity, known) {
       const owner = await linked(identity)
       if (owner !== null) return asAccount(owner)
@@ -167,11 +174,9 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
         const user = await users.findByEmail(email)
         // Who has asked for their deletion is not changed, and keeps the address until then.
         if (user?.deletesAt === null) {
-          const refused = known === null ? 'taken' : 'other person'
-          if (await hasOther(user, identity)) return { refused }
-          const linking = await link(user.id, upstream, identity)
+          const linking = await linkByAddress(user.id, upstream, identity)
+          if (linking === null) return { refused: known === null ? 'taken' : 'other person' }
           if (linking === 'full') return { refused: 'full' }
-          if (linking === 'linked' && !(await staysLinked(user, upstream, identity))) return { refused }
           if (linking !== 'taken') return asAccount(user)
         }
       }

@@ -48,9 +48,16 @@ export interface UserRecords<Value extends object = Bag> {
   get(userId: string, id: string): Promise<UserRecord<Value> | null>
   /**
    * False where the id is taken, by another user where ids are unique, or there is no such user. Throws `OAuthError` (`invalid_request`)
-   * where the user has as many as they may (`most`).
+   * where the user has as many as they may (`most`). Where there is a `most`, `unless` may say of what the user has of the kind that nothing
+   * is stored, whoever else adds one at the same moment: false then, too.
    */
-  put(userId: string, id: string, value: Value, event?: NewEvent): Promise<boolean>
+  put(
+    userId: string,
+    id: string,
+    value: Value,
+    event?: NewEvent,
+    unless?: (kept: readonly Value[]) => boolean,
+  ): Promise<boolean>
   /**
    * Registers a user (`members` as of `users.create`) with this record, by which they sign in: both, or neither. Null where the id is
    * taken. Throws as `users.create`.

@@ -93,6 +93,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
     parameters: readonly [userId: string, kind: string, ...unknown[]],
     event: NewEvent | undefined,
     most?: number,
+    unless?: (kept: readonly Bag[]) => boolean,
   ): Promise<boolean> {
     const [userId, kind] = parameters
     const isFactor = kinds.get(kind)?.factor ?? false
@@ -101,6 +102,10 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
     const changed = await audit.transaction(async (query, note) => {
       // Who waits here sees what was added meanwhile: each statement looks anew.
       if (most !== undefined) await query(statements.lockUser, [userId])
+      if (unless !== undefined) {
+        const kept = await query(statements.list, [userId, kind])
+        if (unless(kept.map((row) => toRecord(kind, userId, row).value))) return false
+      }
       if ((await query(statement, parameters)).length === 0) {
         if (most !== undefined) await assertRoom(query, userId, kind, most)
         return false
@@ -166,9 +171,11 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
         await values.renew(kind, userId, row)
         return toRecord(kind, userId, row)
       },
-      async put(userId, id, value, event) {
+      async put(userId, id, value, event, unless) {
+        if (unless !== undefined && most === undefined)
+          throw new TypeError(`records of the kind ${kind} have no most, by which others wait`)
         if (!isUuid(userId)) return false
-        return change(statements.put, placed(userId, id, value), event, most)
+        return change(statements.put, placed(userId, id, value), event, most, unless)
       },
       async register(members, id, value, eventOf) {
         try {
