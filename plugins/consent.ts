@@ -211,12 +211,15 @@ function isImpersonable({ client, redirectUri }: ApprovalRequest): boolean {
   )
 }
 
-/** A web address that is registered to the letter, port included, as of a single-page app under development. */
+/**
+ * A web address that is registered to the letter, port included, as of a single-page app under development. Without a port it is that of
+ * an app that takes any (RFC 8252 §7.3), also where this one takes none.
+ */
 function isExact({ metadata }: Client, redirectUri: string): boolean {
   const registered = metadata['redirect_uris'] as readonly string[]
   return (
     metadata['application_type'] !== 'native' &&
-    /^https?:/.test(redirectUri) &&
+    /^https?:\/\/[^/?]*:\d+(?:[/?]|$)/.test(redirectUri) &&
     registered.includes(redirectUri)
   )
 }

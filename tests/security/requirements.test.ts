@@ -184,6 +184,8 @@ test('S6: a public client is not allowed by what its user allowed before, where 
   const { clients } = server.server.oauth
   for (const [registered, redirect_uri] of [
     ['http://127.0.0.1/callback', 'http://127.0.0.1:5555/callback'],
+    ['http://127.0.0.1/callback', 'http://127.0.0.1/callback'],
+    ['http://[::1]/callback', 'http://[::1]/callback'],
     ['com.example.app:/callback', 'com.example.app:/callback'],
   ] as const) {
     const { client_id } = await clients.create({
