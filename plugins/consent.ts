@@ -12,7 +12,7 @@ import type { Interaction, StepPage } from '../src/doors/interaction.ts'
 import { requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
 import { metadataError, OAuthError } from '../src/protocol/errors.ts'
 import { message, type Words, reason } from '../src/protocol/message.ts'
-import { isLoopbackHost } from '../src/protocol/redirect-uri.ts'
+import { isLoopbackHost, webHostOf } from '../src/protocol/redirect-uri.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { OPENID_SCOPES } from '../src/protocol/scope.ts'
 import type { Wire } from '../src/protocol/wire.ts'
@@ -232,7 +232,7 @@ function isOnThisDevice(uri: string): boolean {
 }
 
 function hostOf(uri: string): string {
-  return URL.canParse(uri) ? new URL(uri).host || new URL(uri).protocol : ''
+  return webHostOf(uri) ?? URL.parse(uri)?.protocol ?? ''
 }
 
 export default fp(consent, {

@@ -4,6 +4,7 @@
  */
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { Client } from '../../src/doors/client.ts'
+import { webHostOf } from '../../src/protocol/redirect-uri.ts'
 import type { ClientView } from './models.ts'
 
 /** Hosts by which one is named at once; one that has more is named by its client_id. */
@@ -15,7 +16,7 @@ export function clientView({ client, redirectUri }: ApprovalRequest): ClientView
   const links = { policyUri: member('policy_uri'), tosUri: member('tos_uri') }
   const logoUri = showsLogo(client) ? member('logo_uri') : null
   if (client.registrar === undefined)
-    return { ...faceOf(client), host: hostOf(redirectUri ?? homeUri ?? ''), logoUri, ...links, homeUri }
+    return { ...faceOf(client), host: webHostOf(redirectUri ?? homeUri ?? ''), logoUri, ...links, homeUri }
   const isHome = homeUri !== null && isAtHome(homeUri, client, redirectUri)
   return { ...faceOf(client, redirectUri), host: null, logoUri, ...links, homeUri: isHome ? homeUri : null }
 }
@@ -46,7 +47,7 @@ export function faceOf(client: Client, redirectUri?: string): Pick<ClientView, '
 
 function isAtHome(uri: string, client: Client, redirectUri: string | undefined): boolean {
   const homes = homesOf(client, redirectUri)
-  return homes.length === 1 && homes[0] === hostOf(uri)
+  return homes.length === 1 && homes[0] === webHostOf(uri)
 }
 
 /**
@@ -56,18 +57,13 @@ function isAtHome(uri: string, client: Client, redirectUri: string | undefined):
 function homesOf({ clientId, metadata, unregistered }: Client, redirectUri?: string): string[] {
   const registered = (metadata['redirect_uris'] ?? []) as readonly string[]
   const uris = redirectUri === undefined ? registered : [redirectUri]
-  const homes = (unregistered === undefined ? uris : [clientId]).map((uri) => hostOf(uri) ?? schemeOf(uri))
+  const homes = (unregistered === undefined ? uris : [clientId]).map((uri) => webHostOf(uri) ?? schemeOf(uri))
   return [...new Set(homes.filter((home) => home !== null))]
 }
 
 /** Whoever registered itself cannot change what an administrator has looked at: `show_logo` is not open to it. */
 function showsLogo({ metadata, registrar }: Client): boolean {
   return (metadata['show_logo'] as boolean | undefined) ?? registrar === undefined
-}
-
-/** Null for an app's own scheme, which leads to no host. */
-function hostOf(uri: string): string | null {
-  return URL.parse(uri)?.host || null
 }
 
 /** With its colon, by which it is no host. */

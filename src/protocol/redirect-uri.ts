@@ -17,6 +17,12 @@ export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
+/** Where a web address leads. Null for an app's own scheme: what stands there is of its choice, and may be the host of somebody else. */
+export function webHostOf(uri: string): string | null {
+  const url = URL.parse(uri)
+  return url !== null && /^https?:$/.test(url.protocol) ? url.host : null
+}
+
 /** Whose an address is: its scheme and host, and the port where it says which; on this machine that is another one each time. */
 export function placeOf(uri: string): string {
   const { protocol, host, hostname } = new URL(uri)

@@ -50,12 +50,15 @@ test('one that is called like an app that people know is shown by its host, and 
   expect((await agent.get(`${server.url}/account/activity`)).body).not.toContain('Web Shop')
   const list = await (await signedIn(server)).get(`${server.url}/admin/clients`)
   expect(list.body).toMatch(/evil\.example<\/bdi><\/a><br><span class="small">It calls itself “<bdi>Web Shop/)
-  // An app's own scheme has no host.
-  const native = await apps.create({ client_name: 'Web Shop', redirect_uris: ['com.evil.app:/callback'] })
-  const page = await agent.get(
-    authorizationUrl(server, { client_id: native.client_id, redirect_uri: 'com.evil.app:/callback' }),
-  )
-  expect(page.body).toMatch(/<h1><bdi>com\.evil\.app:<\/bdi> wants access/)
+  // An app's own scheme has no host, whatever stands where that of a web address does.
+  for (const uri of ['com.evil.app:/callback', 'com.evil.app://shop.example/callback']) {
+    const members = { client_name: 'Web Shop', client_uri: 'https://shop.example/', redirect_uris: [uri] }
+    const { client_id } = await apps.create(members)
+    const { body } = await agent.get(authorizationUrl(server, { client_id, redirect_uri: uri }))
+    expect(body).toMatch(/<h1><bdi>com\.evil\.app:<\/bdi> wants access/)
+    expect(body).toContain('You will be sent to <strong><bdi>com.evil.app:</bdi></strong>')
+    expect(body).not.toMatch(/<bdi>shop\.example|href="https:\/\/shop\.example/)
+  }
 })
 
 test('one with addresses on several hosts is shown by all of them where nobody is on the way to one', async () => {
