@@ -7,6 +7,7 @@ import type { SelfRegistrationAllowance } from '../../doors/self-registration.ts
 import { addressCautions, plainAddresses } from '../../protocol/client-addresses.ts'
 import { parseMetadata, type ClientInformation, type ParsedMetadata } from '../../protocol/client-metadata.ts'
 import { metadataError } from '../../protocol/errors.ts'
+import { webHostOf } from '../../protocol/redirect-uri.ts'
 import type { StoredClient } from '../../protocol/stored-client.ts'
 import { grantTypesFor, orderedResponseType } from '../../protocol/response-type.ts'
 import { OPENID_SCOPES } from '../../protocol/scope.ts'
@@ -108,7 +109,9 @@ function assertHosts(
   { redirect_uris = [], post_logout_redirect_uris: afterwards = [] }: ClientInformation,
   { redirectHosts: hosts }: SelfRegistrationAllowance,
 ): void {
-  const isFree = (uri: string): boolean => hosts?.includes(new URL(uri).hostname) ?? true
+  // An app's own scheme is at no host, whatever stands there.
+  const isFree = (uri: string): boolean =>
+    hosts === undefined || (webHostOf(uri) !== null && hosts.includes(new URL(uri).hostname))
   if (!redirect_uris.every(isFree)) throw metadataError('redirect_uris', 'have a host that is not allowed')
   if (!afterwards.every(isFree))
     throw metadataError('post_logout_redirect_uris', 'have a host that is not allowed')

@@ -253,7 +253,10 @@ test('an initial token is good for so many uses, for the hosts, scopes and grant
     redirect_hosts: ['app.example'],
   })
   const elsewhere = { redirect_uris: ['https://other.example/'], response_types: [] }
-  expect((await send('POST', '/register', token, elsewhere)).body['error']).toBe('invalid_redirect_uri')
+  for (const uri of [...elsewhere.redirect_uris, 'com.other.app://app.example/callback'])
+    expect(
+      (await send('POST', '/register', token, { ...elsewhere, redirect_uris: [uri] })).body['error'],
+    ).toBe('invalid_redirect_uri')
   const service = await register({ grant_types: ['client_credentials'], response_types: [] }, token)
   const form = { grant_type: 'client_credentials' }
   const issued = await server.post('/token', form, basic(service.client_id, service.client_secret))
