@@ -31,7 +31,7 @@ const LEADS = 'redirect_uri:'
 /** Empty for nowhere: a device (RFC 8628) and CIBA send nobody back. */
 const leadsTo = (place: string): Words =>
   place === ''
-    ? message('Have access without sending you anywhere')
+    ? message('Be used without sending you anywhere, as on a device')
     : message('Send you to {place}', { place })
 
 /**

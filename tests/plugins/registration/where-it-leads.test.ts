@@ -114,7 +114,7 @@ test('what was allowed where nobody is sent, as on a device, is allowed at none 
   for (const redirectUri of [KNOWN, EVIL])
     expect(await consents.compare(alice, { ...asked, redirectUri })).toMatchObject({ isNew: true })
   const [app] = (await consents.list(alice)).filter(({ clientId }) => clientId === client_id)
-  expect(app?.lines.map(({ text }) => text)).toEqual(['Have access without sending you anywhere'])
+  expect(app?.lines.map(({ text }) => text)).toEqual(['Be used without sending you anywhere, as on a device'])
 })
 
 test('what was allowed is not allowed to who has moved elsewhere since, by a name of its choice', async () => {
