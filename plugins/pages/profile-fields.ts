@@ -95,9 +95,10 @@ function tidy(value: unknown): string {
 
 /** What is wrong with what was changed; what others entered in another form may stay. */
 export function problemsOf(values: Values, shown: Values): Errors {
-  const wrong = FIELDS.flatMap(({ name, problem }) => {
+  const wrong = FIELDS.flatMap(({ name, type, problem }) => {
     const text = values[name] ?? ''
-    const reason = text === '' || text === shown[name] ? undefined : problem?.(text)
+    const reason =
+      text === '' || text === shown[name] ? undefined : (problem?.(text) ?? lineProblem(text, type))
     return reason === undefined ? [] : [[name, reason] as const]
   })
   return Object.fromEntries(wrong)
@@ -154,8 +155,20 @@ export function groupsOf(values: Values, errors: Errors, { languages, asBrowser 
 }
 
 function webProblem(text: string): Message | undefined {
-  const isWeb = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
-  return isWeb ? undefined : message('This must be a web address that begins with https:// or http://.')
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol))
+    return message('This must be a web address that begins with https:// or http://.')
+  return url.username + url.password === ''
+    ? undefined
+    : message('This must be a web address without a user name before its host.')
+}
+
+/** What would break the line in which an app shows it, or turn that around. */
+function lineProblem(text: string, type: Field['type']): Message | undefined {
+  const line = type === 'lines' ? text.replaceAll('\n', ' ') : text
+  return /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/u.test(line)
+    ? message('This must not hold characters that break a line, or turn it around.')
+    : undefined
 }
 
 /** §5.1: `YYYY-MM-DD`, the year 0000 for none, or the year alone. */

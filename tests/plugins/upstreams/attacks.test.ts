@@ -216,6 +216,11 @@ describe('whose account it is', () => {
     const { page, agent } = await comeBy('two', `sub-${++people}`, { claims: said, userinfo: said })
     answerOf(await allow(agent, page))
     expect((await users.find('wilma'))!.claims).toEqual({ name: 'Wilma', phone_number: '+1 555 0100' })
+    // Nor what would look like something else where apps show it.
+    const hiding = { given_name: 'a\nb', family_name: 'a\u202Eb', website: 'https://a.example/\u202Eb', profile: 'https://good.example@evil.example/' }
+    const third = await comeBy('two', `sub-${++people}`, { claims: { ...hiding, name: 'می\u200Cخواهم', preferred_username: 'wren' } })
+    answerOf(await allow(third.agent, third.page))
+    expect((await users.find('wren'))!.claims).toEqual({ name: 'می\u200Cخواهم' })
     // Nor a number that could not be one, whatever it is said to be.
     const other = { phone_number: 'tel', phone_number_verified: 'true', preferred_username: 'wolf' }
     const second = await comeBy('two', `sub-${++people}`, { claims: other })
