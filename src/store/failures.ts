@@ -30,6 +30,11 @@ export function isDuplicate(error: unknown): boolean {
   return sqlState(error) === '23505'
 }
 
+/** Whether PostgreSQL never takes these values, however often they come (classes 22 and 23): data exceptions, constraints. */
+export function isMisfit(error: unknown): boolean {
+  return /^2[23]/.test(sqlState(error) ?? '')
+}
+
 /** Whether a connection is good for nothing more after this: it broke, or what became of its statement is not known. */
 export function isLost(error: unknown): boolean {
   return (

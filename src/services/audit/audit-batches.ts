@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { AuditEvent, NewEvent } from '../../events.ts'
 import { statements } from '../../store/audit-events.ts'
 import type { Database } from '../../store/database.ts'
+import { isMisfit } from '../../store/failures.ts'
 import { createActivityCounts } from './activity-counts.ts'
 import { toRow } from './audit-row.ts'
 import { createMergedEvents, type Room } from './merged-events.ts'
@@ -58,11 +59,28 @@ export function createAuditBatches(
     }
   }
 
+  /** One that PostgreSQL never takes, as a plugin's with a NUL in it, is left out: it would keep all others back for ever. */
+  async function store(events: readonly AuditEvent[]): Promise<void> {
+    try {
+      await database.query(statements.insert, [JSON.stringify(events.map(toRow))])
+    } catch (error) {
+      if (!isMisfit(error)) throw error
+      const [first] = events
+      if (events.length === 1 && first !== undefined) {
+        log.error({ err: error, event: first.type }, 'an audit event cannot be stored, and is left out')
+        return
+      }
+      const half = Math.ceil(events.length / 2)
+      await store(events.slice(0, half))
+      await store(events.slice(half))
+    }
+  }
+
   async function flush(): Promise<void> {
     collect()
     while (waiting.length > 0) {
       const chunk = waiting.slice(0, CHUNK)
-      await database.query(statements.insert, [JSON.stringify(chunk.map(toRow))])
+      await store(chunk)
       waiting = waiting.slice(chunk.length)
     }
     await counts.store()

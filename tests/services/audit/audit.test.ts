@@ -99,6 +99,23 @@ const counts = (events: AuditEvent[]): number => events.reduce((sum, { count }) 
 const named = (events: AuditEvent[]): Set<unknown> =>
   new Set(events.map(({ details }) => (details as Record<string, unknown>)['authorization']))
 
+test('what PostgreSQL will never take keeps nothing else from being stored, and is told of', async () => {
+  const { log: told, output: said } = recordingLog()
+  const own = createAudit(database, told)
+  own.start()
+  const denied = (user: string) => ({ type: 'consent.denied', client: 'c7', user, details: {} }) as const
+  own.observe(denied('u5'))
+  own.observe({ type: 'voucher.praised', client: 'c7', details: { by: '\0' } } as never)
+  own.observe({ type: 'voucher.blamed', client: 'c7' } as never)
+  own.observe(denied('u6'))
+  await own.stop()
+  const stored = await all(audit, { client: 'c7' })
+  expect(new Set(stored.map(({ user }) => user))).toEqual(new Set(['u5', 'u6']))
+  expect(said()).toContain('voucher.praised')
+  expect(said()).toContain('voucher.blamed')
+  expect(said()).not.toContain('away')
+})
+
 test('each token names its Authorization, at 6000 of them in a second', async () => {
   const own = createAudit(database, log)
   own.start()
