@@ -19,6 +19,7 @@ import { addProfile } from './profile.ts'
 import { addSessions } from './sessions.ts'
 import type { AccountArea, AccountSection, OverviewNotice } from './sections.ts'
 import { addSecurity } from './security.ts'
+import { assertNotice, assertSection, assertSecurityPart } from './shapes.ts'
 import { addWellKnown } from './well-known.ts'
 
 const TEMPLATES = [
@@ -63,15 +64,18 @@ async function account(fastify: FastifyInstance): Promise<void> {
     const addPart = addSecurity(area)
     fastify.decorate('account', {
       addSection(section) {
+        assertSection(section)
         addLink(links, { text: section.text, href: uri(section.path) })
         sections.push(section)
         return open
       },
       addSecurity(part) {
+        assertSecurityPart(part)
         addPart(part)
         return open
       },
       addNotice(notice) {
+        assertNotice(notice)
         if (notices.some(({ name }) => name === notice.name))
           throw new ConfigError(`The notice ${notice.name} of the overview is taken.`)
         notices.push(notice)

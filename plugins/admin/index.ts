@@ -22,6 +22,7 @@ import { createArea } from './area.ts'
 import { createGuard } from './guard.ts'
 import { followWrites } from './own-writes.ts'
 import type { AdminArea } from './sections.ts'
+import { assertNewUserWay, assertSection, assertUserPart } from './shapes.ts'
 import { addKeyPages } from './key-pages.ts'
 import { addKeyRevocation } from './key-revocation.ts'
 import { addResourcePages } from './scopes-and-resources/resource-pages.ts'
@@ -80,17 +81,20 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     const { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain } = area
     const open: AdminArea = { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain }
     fastify.decorate('admin', {
-      addSection({ text, path }) {
-        addLink(links, { text, href: uri(path) })
+      addSection(section) {
+        assertSection(section)
+        addLink(links, { text: section.text, href: uri(section.path) })
         return open
       },
       addUserPart(part) {
+        assertUserPart(part)
         if (area.userParts.some(({ name }) => name === part.name))
           throw new ConfigError(`The part ${part.name} of the page of a user is taken.`)
         area.userParts.push(part)
         return open
       },
       addNewUserWay(way) {
+        assertNewUserWay(way)
         if (area.newUserWays.some(({ id }) => id === way.id))
           throw new ConfigError(`The way ${way.id} for new users is taken.`)
         area.newUserWays.push(way)

@@ -1,12 +1,22 @@
 /** Sections of the areas of pages, such as the account: the links at the top of each of their pages. */
 import { ConfigError } from '../../src/config.ts'
-import { inEnglish, type Words } from '../../src/protocol/message.ts'
+import { either, TEXT, type Member, type Shape } from '../../src/doors/shapes.ts'
+import { inEnglish, isMessage, type Words } from '../../src/protocol/message.ts'
 
 /** A section of an area; the English of `text` is what templates call it by (`here`). */
 export interface Section {
   readonly text: Words
   /** Below the area's own address. */
   readonly path: `/${string}`
+}
+
+export const WORDS: Member = either(TEXT, { is: isMessage, words: 'a message' })
+export const SECTION: Shape<Section> = {
+  text: WORDS,
+  path: {
+    is: (path) => typeof path === 'string' && /^\/./.test(path),
+    words: "below that of its area, as '/vouchers'",
+  },
 }
 
 /** A link at the top of an area's pages. */

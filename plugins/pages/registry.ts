@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readFile } from 'node:fs/promises'
 import { ConfigError } from '../../src/config.ts'
+import { assertShape, BOOLEAN, FUNCTION, maybe, oneOf, type Shape } from '../../src/doors/shapes.ts'
 import { sendErrorPage } from './error-page.ts'
 import { type HeaderFacts, type PageKind, policySource } from './headers.ts'
 import type { Pages } from './models.ts'
@@ -17,6 +18,13 @@ export interface PageOptions<Model> {
   frames?: (model: Model) => readonly string[]
   /** Whether its form may lead to another site, by whatever redirects; default false. */
   leadsAway?: boolean
+}
+
+const OPTIONS: Shape<PageOptions<never>> = {
+  kind: maybe(oneOf('page', 'interaction')),
+  image: maybe(FUNCTION),
+  frames: maybe(FUNCTION),
+  leadsAway: maybe(BOOLEAN),
 }
 
 export interface PageRegistry {
@@ -54,6 +62,7 @@ export function createRegistry(templates: Source): OpenRegistry {
         throw new ConfigError(`The page ${name} needs a name of small letters, digits and hyphens.`)
       if (registered.has(name) || (name as string) === LAYOUT)
         throw new ConfigError(`The page ${name} is registered twice.`)
+      assertShape(`page ${name}`, OPTIONS, options)
       registered.set(name, options)
       templates.add(name, template, await readFile(template, 'utf8'))
     },

@@ -5,6 +5,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
+import { assertShape, FUNCTION, maybe, PARAMETERS, type Shape } from '../../src/doors/shapes.ts'
+import { isObject } from '../../src/protocol/json.ts'
 import { assertLengths, compileParameters, lengthsOf } from '../../src/protocol/parameters.ts'
 import { parseForm, type Wire } from '../../src/protocol/wire.ts'
 import { refuseOtherMethods, withSlash } from '../../src/http/methods.ts'
@@ -40,6 +42,16 @@ export interface ServePage {
   <Q extends TObject>(page: ShownPage<Q>): void
 }
 
+const SHOWN: Shape<ShownPage> = {
+  path: {
+    is: (path) => typeof path === 'string' && path.startsWith('/'),
+    words: "below the issuer's, as '/counter'",
+  },
+  query: PARAMETERS,
+  show: FUNCTION,
+}
+const WITH_FORM: Shape<FormPage> = { ...SHOWN, form: PARAMETERS, submit: FUNCTION, again: maybe(FUNCTION) }
+
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 /** In a scope of its own: body parser and error handler are nobody else's. */
@@ -53,6 +65,7 @@ export async function createServePage(fastify: FastifyInstance): Promise<ServePa
   await fastify.register(opened, { prefix: fastify.oauth.config.basePath })
 
   return (page: ShownPage | FormPage) => {
+    assertPage(page)
     const hasForm = 'submit' in page
     const show = handlerOf(page.query, queryText, page.show)
     for (const url of withSlash(scope, page.path)) {
@@ -66,6 +79,14 @@ export async function createServePage(fastify: FastifyInstance): Promise<ServePa
       )
     }
   }
+}
+
+/** For plugins that no compiler reads. */
+function assertPage(page: unknown): void {
+  const given = isObject(page) ? page : {}
+  const { path } = given
+  const hasForm = 'form' in given || 'submit' in given
+  assertShape(typeof path === 'string' ? `page ${path}` : 'page', hasForm ? WITH_FORM : SHOWN, page)
 }
 
 function submitOf({ submit, again }: FormPage): FormPage['submit'] {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { ConfigError } from '../config.ts'
 import type { ArtifactOptions, Artifacts, PutOptions } from '../doors/artifacts.ts'
 import type { DoorRegistry } from '../doors/registry.ts'
+import { assertShape, BOOLEAN, FUNCTION, maybe, type Shape } from '../doors/shapes.ts'
 import type { Bag } from '../protocol/bag.ts'
 import { isUuid } from '../protocol/uuid.ts'
 import { statements } from '../store/artifacts.ts'
@@ -20,6 +21,12 @@ export interface ArtifactStore {
 /** On one page, and of one owner unless somebody says otherwise. */
 const PAGE = 100
 const MOST_OF_ONE = 1000
+
+const OPTIONS: Shape<ArtifactOptions> = {
+  lifetime: { is: isLifetime, words: 'seconds' },
+  ofUsers: maybe(BOOLEAN),
+  describe: maybe(FUNCTION),
+}
 
 /** @internal */
 export interface ArtifactStoreOptions {
@@ -117,6 +124,7 @@ function assertDeclared(kind: string, options: unknown): void {
   const { lifetime } = options as Partial<ArtifactOptions>
   if (kind === '' || !isLifetime(lifetime))
     throw new ConfigError(`The artifacts ${kind} need a kind and a lifetime in seconds.`)
+  assertShape(`artifacts ${kind}`, OPTIONS, options)
 }
 
 function assertPlacing(kind: string, options: PutOptions): void {

@@ -107,12 +107,72 @@ const refused: readonly (readonly [registers: string, sentence: string])[] = [
     `oauth.extendClientMetadata({ badge: Type.String() })`,
     'Client metadata must be a schema, such as Type.Object({ name: Type.String() }).',
   ],
+  [
+    `oauth.throttle('badge', { network: { failures: 5, recovery: 60 } })`,
+    'The throttle badge has no account, which must be a limit, such as { failures: 20, recovery: 10 }.',
+  ],
+  [
+    `oauth.throttle('badge', { account: { failures: 5 }, network: { failures: 5, recovery: 60 } })`,
+    'The account of the throttle badge must be a limit, such as { failures: 20, recovery: 10 }.',
+  ],
+  [
+    `oauth.artifacts('badge', { lifetime: 60, ofUser: true })`,
+    'The artifacts badge has ofUser, which is never asked for: the nearest is ofUsers.',
+  ],
+  [
+    `oauth.selfRegistration('badge', { most: 5, redirectHost: ['app.example'] })`,
+    'The self-registration badge has redirectHost, which is never asked for: the nearest is redirectHosts.',
+  ],
+  [
+    `await pages.add('badge', new URL('badge.eta', import.meta.url), { kind: 'interactive' })`,
+    'The kind of the page badge must be page or interaction; it is "interactive".',
+  ],
+  [
+    `pages.serve({ path: '/badge', show: ${async} })`,
+    'The page /badge has no query, which must be a schema, such as Type.Object({ name: Type.String() }).',
+  ],
+  [
+    `pages.serve({ path: '/badge', query: Type.Object({}), form: Type.Object({}), show: ${async}, sumbit: ${async} })`,
+    'The page /badge has sumbit, which is never asked for: the nearest is submit.',
+  ],
+  [
+    `pages.serve({ path: 'badge', query: Type.Object({}), show: ${async} })`,
+    'The path of the page badge must be',
+  ],
+  [
+    `account.addSection({ text: 'Badge', path: '/badge' })`,
+    'The section of the account has no about, which must be a function.',
+  ],
+  [
+    `account.addSection({ text: 'Badge', path: 'badge', about: ${async} })`,
+    `The path of the section of the account must be below that of its area, as '/vouchers'; it is "badge".`,
+  ],
+  [
+    `account.addSecurity({ name: 'badge', part: 'badge', modl: ${async} })`,
+    'The part of the page of security has modl, which is never asked for: the nearest is model.',
+  ],
+  [
+    `account.addNotice({ name: 'badge', model: ${async} })`,
+    'The notice of the overview has no part, which must be a text.',
+  ],
+  [
+    `admin.addSection({ path: '/badge' })`,
+    'The section of the administration has no text, which must be a text or a message.',
+  ],
+  [
+    `admin.addUserPart({ name: 'badge', part: 'badge' })`,
+    'The part of the page of a user has no model, which must be a function.',
+  ],
+  [
+    `admin.addNewUserWay({ id: 'badge', text: 'Badge', isOn: true })`,
+    'The isOn of the way for new users must be a function.',
+  ],
   [`oauth.settings({ BADGE: Type.String() })`, 'Settings must be a schema, such as Type.Object('],
 ]
 
 test.each(refused)('%s', async (registers, sentence) => {
   const PLUGINS = join(await temporaryDirectory(), 'plain.js')
-  const body = `export default async function plain({ oauth }) { ${registers} }`
+  const body = `export default async function plain({ oauth, pages, account, admin }) { ${registers} }`
   await writeFile(PLUGINS, `import { Type } from 'latchkey'\n${body}\n`)
   const isLate = registers.includes('representation')
   await expect(startServer({ PLUGINS })).rejects.toMatchObject({

@@ -12,6 +12,7 @@ import type {
   SelfRegistrationAllowance,
   SelfRegistrationOptions,
 } from '../../doors/self-registration.ts'
+import { assertShape, BOOLEAN, maybe, TEXTS, type Shape } from '../../doors/shapes.ts'
 import { toMetadata, type StoredClient } from '../../protocol/stored-client.ts'
 import { OAuthError, metadataError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/json.ts'
@@ -36,6 +37,14 @@ interface SelfRegistrationServices {
   secrets: ClientSecrets
   policies: ClientPolicies
   applyStatement: ApplyStatement
+}
+
+const OPTIONS: Shape<SelfRegistrationOptions> = {
+  most: { is: Number.isSafeInteger, words: 'a whole number' },
+  scopes: maybe(TEXTS),
+  growingScope: maybe(BOOLEAN),
+  grantTypes: maybe(TEXTS),
+  redirectHosts: maybe(TEXTS),
 }
 
 /** `name` is the door's own. Throws `ConfigError` where it is taken, or the options give too much. */
@@ -65,6 +74,7 @@ export function createSelfRegistrations(services: SelfRegistrationServices): Ope
       throw new ConfigError(
         `The self-registration ${name} must say how many clients it may make: oauth.selfRegistration('${name}', { most: 100 }).`,
       )
+    assertShape(`self-registration ${name}`, OPTIONS, options)
     if (options.scopes?.includes(TOKEN_INTROSPECTION))
       throw new ConfigError(
         `The self-registration ${name} must not give ${TOKEN_INTROSPECTION}: it is power over the tokens of others.`,

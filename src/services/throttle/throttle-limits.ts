@@ -1,4 +1,6 @@
 /** How often a kind of attempt may fail before it is refused. */
+import { assertShape, FUNCTION, maybe, type Member, type Shape } from '../../doors/shapes.ts'
+import { isObject } from '../../protocol/json.ts'
 
 /** How many failures are allowed at once, and the seconds after which one more is. */
 export interface Limit {
@@ -27,6 +29,26 @@ export interface ThrottleLimits {
   readonly ownerOf?: (account: string) => Owner | Promise<Owner>
   /** Attempts of one network that may wait for those under way; as many as come where it is not said. */
   readonly waiting?: number
+}
+
+const isAbove0 = (value: unknown): boolean => typeof value === 'number' && value > 0
+
+const LIMIT: Member = {
+  is: (limit) => isObject(limit) && isAbove0(limit['failures']) && isAbove0(limit['recovery']),
+  words: 'a limit, such as { failures: 20, recovery: 10 }',
+}
+const SHAPE: Shape<ThrottleLimits> = {
+  account: LIMIT,
+  network: LIMIT,
+  everywhere: maybe(LIMIT),
+  marked: maybe(LIMIT),
+  ownerOf: maybe(FUNCTION),
+  waiting: maybe({ is: (value) => Number.isInteger(value) && Number(value) >= 0, words: 'a whole number' }),
+}
+
+/** Throws `ConfigError` for limits by which nothing could be counted. */
+export function assertLimits(kind: string, limits: unknown): void {
+  assertShape(`throttle ${kind}`, SHAPE, limits)
 }
 
 export const LIMITS: ThrottleLimits = {

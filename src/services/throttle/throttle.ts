@@ -11,7 +11,7 @@ import type { SecretBox } from '../keys/secret-box.ts'
 import { shed } from '../shedding.ts'
 import type { TellReached } from './reached-limits.ts'
 import { isFull, isNews, isUntouched, type Bucket } from './throttle-bucket.ts'
-import { LIMITS, type ThrottleLimits } from './throttle-limits.ts'
+import { assertLimits, LIMITS, type ThrottleLimits } from './throttle-limits.ts'
 import { createTryBook, type Try } from './try-book.ts'
 import { createThrottledEverywhere, type ThrottledEverywhere } from './throttled-everywhere.ts'
 
@@ -67,6 +67,7 @@ export function createThrottles({ database, box, log, tell }: ThrottlesOptions):
   const kinds = new Map<string, Throttle>()
   return {
     throttle(kind, limits = LIMITS) {
+      assertLimits(kind, limits)
       const throttle = kinds.get(kind) ?? createThrottle(kind, limits, { everywhere, box, tell })
       kinds.set(kind, throttle)
       return throttle
