@@ -8,10 +8,10 @@ import { createGuard, ownErrorHandler, refuseUnguarded, verifiedToken } from './
 import type { Policy, RequireScopeHook } from './guard.ts'
 import { IssuerVerifier } from './issuer-verifier.ts'
 import { assertNodeVersion } from './node-version.ts'
-import { readOptions } from './options.ts'
-import type { RequireScopeOptions, Settings } from './options.ts'
+import type { RequireScopeOptions } from './options.ts'
 import { metadataUrl, serveMetadata } from './resource-metadata.ts'
 import { assertScopes, readRouteScopes } from './scope.ts'
+import { readOptions, type Settings } from './settings.ts'
 import { trustIssuer } from './trusted-issuer.ts'
 import type { TrustedIssuer } from './trusted-issuer.ts'
 

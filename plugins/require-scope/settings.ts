@@ -1,0 +1,181 @@
+// What the options of the plugin come to: their defaults, and one clear sentence for each that cannot be meant.
+import type { FastifyInstance } from 'fastify'
+import type { Verifier } from './access-token.ts'
+import { RELAXATIONS } from './claims.ts'
+import { isLoopback } from './issuer-metadata.ts'
+import { createHoldsScope, type HoldsScope } from './implication.ts'
+import type { IssuerOptions, KeyOptions, RequireScopeOptions } from './options.ts'
+import { assertScopes } from './scope.ts'
+import type { SenderConstraint } from './sender-constraint.ts'
+import type { IssuerPolicy, KeyPolicy } from './trusted-issuer.ts'
+import { ALGORITHMS } from './verification-keys.ts'
+
+/** The options with all defaults filled in, durations in milliseconds. */
+export interface Settings {
+  readonly verifier: Verifier | undefined
+  readonly issuers: readonly IssuerPolicy[]
+  readonly audienceOf: (issuer: string) => readonly string[]
+  readonly keys: KeyPolicy
+  readonly prefetch: 'background' | 'required' | 'lazy'
+  readonly resource: string | undefined
+  readonly metadata: Readonly<Record<string, unknown>> | undefined
+  readonly root: FastifyInstance | undefined
+  readonly realm: string
+  readonly queryParameter: boolean
+  /** The very list that was given. */
+  readonly senderConstraints: readonly SenderConstraint[]
+  readonly holdsScope: HoldsScope
+  readonly unguarded: 'allow' | 'deny'
+  readonly now: () => number
+}
+
+const NAMES =
+  'issuer verifier audience keys resource metadata root realm queryParameter senderConstraints implies unguarded now'.split(
+    ' ',
+  )
+const ISSUER_NAMES = 'issuer audience algorithms jwksUri accept dangerouslyAllowInsecureHttp'.split(' ')
+const KEY_NAMES = 'prefetch staleIfError cooldown timeout'.split(' ')
+/** What Fastify itself puts among a plugin's options. */
+const FASTIFY_NAMES = ['prefix', 'logLevel', 'logSerializers', 'encapsulate']
+
+/** @throws {TypeError} naming the option that is wrong */
+export function readOptions(options: RequireScopeOptions): Settings {
+  assertNames(options, [...NAMES, ...FASTIFY_NAMES])
+  const { verifier, resource } = options
+  assert((options.issuer === undefined) !== (verifier === undefined), 'give either issuer or verifier')
+  assert(verifier === undefined || typeof verifier.verify === 'function', 'verifier has no verify method')
+  assert(verifier === undefined || options.keys === undefined, 'keys go with issuer, not with verifier')
+  if (resource !== undefined) readUrl('resource', resource, false)
+  const listed = options.issuer === undefined ? [] : [options.issuer].flat()
+  const issuerOptions = listed.map((entry) => (typeof entry === 'string' ? { issuer: entry } : entry))
+  const issuers = issuerOptions.map((entry) => readIssuer(entry))
+  const audiences = new Map<string, readonly string[]>()
+  const common = readAudience(options.audience ?? resource)
+  for (const { issuer, audience } of issuerOptions) {
+    assert(!audiences.has(issuer), `issuer ${issuer} is listed twice`)
+    audiences.set(issuer, readAudience(audience) ?? common ?? [issuer])
+  }
+  const first = common ?? audiences.values().next().value
+  assert(
+    first !== undefined,
+    verifier === undefined ? 'issuer is empty' : 'verifier needs an audience or a resource',
+  )
+  const { realm = resource ?? first[0] ?? '', queryParameter = false, now = Date.now } = options
+  const { unguarded = 'allow' } = options
+  assert(unguarded === 'allow' || unguarded === 'deny', "unguarded must be 'allow' or 'deny'")
+  assert(typeof realm === 'string' && realm !== '', 'realm must be a text')
+  assert(typeof queryParameter === 'boolean', 'queryParameter must be true or false')
+  return {
+    verifier,
+    issuers,
+    audienceOf: (issuer) => audiences.get(issuer) ?? common ?? [],
+    ...readKeys(options.keys ?? {}),
+    resource,
+    metadata: readMetadata(options),
+    root: options.root,
+    realm,
+    queryParameter,
+    senderConstraints: readConstraints(options.senderConstraints ?? []),
+    holdsScope: createHoldsScope(options.implies),
+    unguarded,
+    now,
+  }
+}
+
+function readIssuer(options: IssuerOptions): IssuerPolicy {
+  assert(typeof options === 'object' && options !== null, 'issuer must be a URL or an object')
+  assertNames(options, ISSUER_NAMES)
+  const { issuer, jwksUri, algorithms = ALGORITHMS, accept = [] } = options
+  const insecureHttp = options.dangerouslyAllowInsecureHttp ?? false
+  readUrl('issuer', issuer, insecureHttp)
+  for (const name of algorithms)
+    assert(ALGORITHMS.includes(name), `algorithm ${name} is not one of ${ALGORITHMS.join(', ')}`)
+  for (const name of accept)
+    assert(RELAXATIONS.includes(name), `accept ${name} is not one of ${RELAXATIONS.join(', ')}`)
+  return {
+    issuer,
+    algorithms: new Set(algorithms),
+    accept: new Set(accept),
+    jwksUri: jwksUri === undefined ? undefined : readUrl('jwksUri', jwksUri, insecureHttp),
+    insecureHttp,
+  }
+}
+
+function readKeys(options: KeyOptions): Pick<Settings, 'keys' | 'prefetch'> {
+  assertNames(options, KEY_NAMES)
+  const { prefetch = 'background', staleIfError = 86_400, cooldown = 2, timeout = 5 } = options
+  assert(['background', 'required', 'lazy'].includes(prefetch), 'prefetch is background, required or lazy')
+  const inMilliseconds = (name: string, seconds: number, least: number): number => {
+    assert(
+      Number.isFinite(seconds) && seconds >= least,
+      `${name} must be a number of seconds, at least ${least}`,
+    )
+    return seconds * 1000
+  }
+  return {
+    prefetch,
+    keys: {
+      staleIfError: inMilliseconds('staleIfError', staleIfError, 0),
+      cooldown: inMilliseconds('cooldown', cooldown, 0.05),
+      timeout: inMilliseconds('timeout', timeout, 0.05),
+    },
+  }
+}
+
+function readConstraints(constraints: readonly SenderConstraint[]): readonly SenderConstraint[] {
+  assert(Array.isArray(constraints), 'senderConstraints must be a list')
+  const known = new Set<string>()
+  for (const constraint of constraints) {
+    const { scheme, confirmation } = constraint
+    assert(typeof scheme === 'string' && /^[\w-]+$/.test(scheme), 'a sender constraint has no scheme')
+    assert(typeof confirmation === 'string' && confirmation !== '', 'a sender constraint has no confirmation')
+    assert(
+      typeof constraint.verify === 'function',
+      `the sender constraint ${confirmation} has no verify method`,
+    )
+    assert(!known.has(confirmation), `the sender constraint ${confirmation} is listed twice`)
+    known.add(confirmation)
+  }
+  return constraints
+}
+
+function readMetadata({ metadata, resource }: RequireScopeOptions): Settings['metadata'] {
+  if (metadata === false) return undefined
+  assert(metadata === undefined || resource !== undefined, 'metadata needs a resource')
+  const scopes = metadata?.['scopes_supported'] ?? []
+  assert(Array.isArray(scopes), 'metadata.scopes_supported must be a list')
+  assertScopes(scopes)
+  return resource === undefined ? undefined : (metadata ?? {})
+}
+
+function readAudience(audience: string | readonly string[] | undefined): readonly string[] | undefined {
+  if (audience === undefined) return undefined
+  const list = [audience].flat()
+  assert(
+    list.length > 0 && list.every((item) => typeof item === 'string' && item !== ''),
+    'audience is empty',
+  )
+  return list
+}
+
+function readUrl(name: string, value: string, insecureHttp: boolean): URL {
+  assert(typeof value === 'string' && URL.canParse(value), `${name} must be a URL`)
+  const url = new URL(value)
+  const plain = url.protocol === 'http:' && (insecureHttp || isLoopback(url))
+  assert(url.protocol === 'https:' || plain, `${name} must be https, or http on this machine`)
+  const bare = url.hash === '' && url.username === '' && url.password === '' && !value.includes('#')
+  assert(
+    bare && (url.search === '' || name !== 'issuer'),
+    `${name} must have no query, fragment or credentials`,
+  )
+  return url
+}
+
+function assertNames(options: object, names: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !names.includes(name))
+  assert(unknown === undefined, `there is no option ${unknown}`)
+}
+
+function assert(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new TypeError(`requireScope: ${message}`)
+}
