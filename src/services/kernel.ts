@@ -31,20 +31,17 @@ import { createResourceRegistry, type ResourceRegistry } from './resource-regist
 import { createHashersAtStart } from './seed/hashers-at-start.ts'
 import { createSeeder, type Seeder } from './seed/seed.ts'
 import { createShedding, type Shedding } from './shedding.ts'
-import { createTellReached } from './throttle/reached-limits.ts'
-import { createThrottles, type Throttles } from './throttle/throttle.ts'
-import { createThrottledLines, type ThrottledLines } from './throttled-lines.ts'
+import { createThrottleServices, type ThrottleServices } from './throttle/throttle-services.ts'
 import { createTokenServices, type TokenServices } from './tokens/token-services.ts'
-import { createAssertions, type Assertions } from './trusted-issuers/assertions.ts'
-import { createFindMapped, type FindMapped } from './trusted-issuers/mapped-subjects.ts'
-import { createTrustedIssuerUses, type TrustedIssuerUses } from './trusted-issuers/trusted-issuer-uses.ts'
-import { createTrustedIssuerRegistry, type TrustedIssuerRegistry } from './trusted-issuers/trusted-issuer-registry.ts' // prettier-ignore
+import { createTrustedIssuerRegistry } from './trusted-issuers/trusted-issuer-registry.ts'
+import { createTrustedIssuerServices, type TrustedIssuerServices } from './trusted-issuers/trusted-issuer-services.ts' // prettier-ignore
 import { createUpstreamRegistry, type UpstreamRegistry } from './upstreams/upstream-registry.ts'
 import { createIsBreached } from './users/breached-passwords.ts'
 import type { PasswordRules } from './users/passwords.ts'
 import { createUserServices, type UserServices } from './users/user-services.ts'
 
-export interface Kernel extends ClientServices, TokenServices, UserServices {
+export interface Kernel
+  extends ClientServices, ThrottleServices, TokenServices, TrustedIssuerServices, UserServices {
   readonly config: Config
   readonly issuer: string
   readonly database: Database
@@ -53,14 +50,8 @@ export interface Kernel extends ClientServices, TokenServices, UserServices {
   readonly profiles: Profiles
   readonly resources: ResourceRegistry
   readonly upstreams: UpstreamRegistry
-  readonly trustedIssuers: TrustedIssuerRegistry
-  readonly trustedIssuerUses: TrustedIssuerUses
-  /** JWTs of trusted issuers, and who their subjects are here. */
-  readonly assertions: Assertions
-  readonly findMapped: FindMapped
   readonly feed: ChangeFeed
   readonly directory: Directory
-  readonly throttle: Throttles['throttle']
   readonly keys: KeyServices['keys']
   readonly secret: KeyServices['secret']
   /** Keyed hashes and sealed values under SECRET_KEY. */
@@ -79,8 +70,6 @@ export interface Kernel extends ClientServices, TokenServices, UserServices {
   readonly listings: Listings
   /** What was refused because there was too much to do. */
   readonly shedding: Shedding
-  /** What the log says of requests that are throttled. */
-  readonly throttledLines: ThrottledLines
   readonly artifacts: ArtifactStore['artifacts']
   readonly once: Once
   readonly records: OpenPluginRecords
@@ -121,7 +110,6 @@ export function createKernel(
   const artifacts = createArtifactStore({ database, box, doors, audit })
   const trustedIssuers = createTrustedIssuerRegistry({ database, audit, feed, issuer })
   const { trusted } = trustedIssuers
-  const trustedIssuerUses = createTrustedIssuerUses(database, log)
   const tokens = createTokenServices({ config, database, doors, audit, feed, directory, keys, box, trusted })
   const once = createOnce(database)
   const fetch = createGuardedFetch({ unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS })
@@ -146,13 +134,15 @@ export function createKernel(
     rules,
     log,
   })
-  const tell = createTellReached({ audit, box, users: people.users, directory })
-  const throttles = createThrottles({ database, box, log, tell })
-  const throttle: Throttles['throttle'] = (kind, limits) => {
-    doors.own('throttle kind', kind)
-    return throttles.throttle(kind, limits)
-  }
-  const throttledLines = createThrottledLines(log)
+  const throttles = createThrottleServices({
+    database,
+    doors,
+    audit,
+    directory,
+    box,
+    users: people.users,
+    log,
+  })
   const clients = createClientServices({
     config,
     database,
@@ -166,7 +156,15 @@ export function createKernel(
     argon2id,
     fetch,
     secret,
-    throttle,
+    throttle: throttles.throttle,
+    log,
+  })
+  const trusting = createTrustedIssuerServices({
+    issuer,
+    database,
+    trustedIssuers,
+    keys: clients.clientKeys,
+    users: people.users,
     log,
   })
   const cleaner = createJanitor({
@@ -187,6 +185,7 @@ export function createKernel(
     ...tokens,
     ...people,
     ...clients,
+    ...trusting,
     config,
     issuer,
     database,
@@ -195,18 +194,9 @@ export function createKernel(
     profiles,
     resources: createResourceRegistry(database, audit, feed, issuer),
     upstreams: createUpstreamRegistry({ database, audit, feed, issuer, box }),
-    trustedIssuers,
-    trustedIssuerUses,
-    assertions: createAssertions({
-      issuers: trustedIssuers,
-      uses: trustedIssuerUses,
-      keys: clients.clientKeys,
-      audiences: [issuer, `${issuer}/token`],
-    }),
-    findMapped: createFindMapped(database, people.users),
     feed,
     directory,
-    throttle,
+    throttle: throttles.throttle,
     languages: createLanguages(config),
     mail: createMailer({ doors, outbox, production, log }),
     keys,
@@ -231,7 +221,7 @@ export function createKernel(
     load: createLoad(database, hashing, feed),
     listings,
     shedding: createShedding(log),
-    throttledLines,
+    throttledLines: throttles.throttledLines,
     artifacts: artifacts.artifacts,
     once,
     records: createPluginRecords({ database, doors, audit, box }),
@@ -242,18 +232,18 @@ export function createKernel(
       await throttles.start()
       audit.start()
       listings.start()
-      trustedIssuerUses.start()
+      trusting.trustedIssuerUses.start()
       cleaner.start()
     },
     async stop() {
-      throttledLines.end()
+      throttles.throttledLines.end()
       await courier.stop()
       await cleaner.stop()
       await keys.stop()
       await feed.stop()
       await throttles.stop()
       await listings.stop()
-      await trustedIssuerUses.stop()
+      await trusting.trustedIssuerUses.stop()
       await audit.stop()
     },
   }
