@@ -3,6 +3,8 @@
  * a member that is asked for, is refused at the start.
  */
 import { ConfigError } from '../config.ts'
+import { isObject } from '../protocol/json.ts'
+import { isAnswer } from './answer.ts'
 import type { Grant } from './back-channel.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Additive, Dispatched, Ordered } from './kinds.ts'
@@ -203,6 +205,17 @@ export function assertItem(kind: keyof Ordered, item: unknown): void {
 
 export function assertGrant(grant: unknown): void {
   assertShape(named('grant', grant), GRANT, grant)
+}
+
+/** What a grant answers with, by whom no compiler reads. Throws `TypeError` with a sentence for the log: who asks for a token can do nothing about it. */
+export function assertEstablished(type: string, answered: unknown): void {
+  if (isObject(answered)) {
+    const { scopes, resources } = answered
+    if ((scopes instanceof Set && Array.isArray(resources)) || isAnswer(answered)) return
+  }
+  throw new TypeError(
+    `the grant ${type} must answer with { scopes, resources }, a Set and a list, or with answer(…)`,
+  )
 }
 
 export function assertEndpoint(endpoint: unknown): void {

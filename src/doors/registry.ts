@@ -8,7 +8,7 @@ import type { ClientAuthentication } from './client.ts'
 import type { Granted } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
 import { ConfigError } from '../config.ts'
-import { assertDoor, assertGrant, assertItem, assertOwner } from './known-doors.ts'
+import { assertDoor, assertEstablished, assertGrant, assertItem, assertOwner } from './known-doors.ts'
 import { compileParameters } from '../protocol/parameters.ts'
 import { orderedResponseType } from '../protocol/response-type.ts'
 import { findNearest } from '../protocol/nearest.ts'
@@ -129,6 +129,7 @@ export function createDoorRegistry(): DoorRegistry {
         publicClients,
         async authorize(wire, call) {
           const granted = await grant.authorize(parse(wire), call)
+          assertEstablished(type, granted)
           if (isAnswer(granted)) return granted
           return granted.response === undefined
             ? granted

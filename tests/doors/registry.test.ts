@@ -35,6 +35,28 @@ test('a key has one owner: a second one is refused at boot, by its name', () => 
   expect(doors.owners('clientAuthentication').get('none')).toBe(method)
 })
 
+test('a grant that answers with something else is named in the error, which is for the log', async () => {
+  const answers: Readonly<Record<string, unknown>> = {
+    list: { scopes: ['read'], resources: [] },
+    text: { scopes: 'read', resources: [] },
+    short: { scopes: new Set(['read']) },
+    nothing: undefined,
+  }
+  const doors = createDoorRegistry()
+  for (const [type, answered] of Object.entries(answers)) {
+    doors.registerGrant({ ...grant(type), authorize: async () => answered as never })
+    await expect(doors.grants.get(type)!.authorize({ voucher: 'v' }, CALL)).rejects.toThrow(
+      new TypeError(
+        `the grant ${type} must answer with { scopes, resources }, a Set and a list, or with answer(…)`,
+      ),
+    )
+  }
+  doors.registerGrant(grant('good'))
+  await expect(doors.grants.get('good')!.authorize({ voucher: 'v' }, CALL)).resolves.toMatchObject({
+    resources: [],
+  })
+})
+
 test('a door that there is not is refused, with those that there are', () => {
   const doors = createDoorRegistry()
   const policy = async () => undefined
