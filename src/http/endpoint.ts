@@ -5,10 +5,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
 import { ConfigError } from '../config.ts'
+import type { Answer } from '../doors/answer.ts'
 import type { Client } from '../doors/client.ts'
 import type { Caller, Endpoint, EndpointCalls, EndpointMethod, Sent } from '../doors/endpoint.ts'
 import { assertEndpoint } from '../doors/known-doors.ts'
 import type { DoorRegistry } from '../doors/registry.ts'
+import type { Bag } from '../protocol/bag.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import { compileParameters } from '../protocol/parameters.ts'
 import { without, type Wire } from '../protocol/wire.ts'
@@ -131,11 +133,18 @@ function serving<P extends TObject, Who extends Caller>(
   const ofJson = endpoint.body === 'json' && !isBodiless(endpoint.method ?? 'POST')
   const handler = sending(async (request, reply) => {
     const call = await find(request, reply, read(request))
-    const result = await endpoint.handle(parse(ofJson ? call.body : call.wire), call)
+    const result: unknown = await endpoint.handle(parse(ofJson ? call.body : call.wire), call)
+    assertAnswered(endpoint.path, result)
     const forms = formsFor(call)
     sendAnswer(reply, forms.length === 0 ? result : await represent(result, forms, call))
   })
   return { handler, ...(guard === undefined ? {} : { guard }) }
+}
+
+/** By whom no compiler reads: the sentence is for the log. */
+function assertAnswered(path: string, result: unknown): asserts result is Bag | Answer {
+  if (typeof result !== 'object' || result === null)
+    throw new TypeError(`the endpoint ${path} must answer with an object, or with answer(…)`)
 }
 
 /** What these send stands in the address. */

@@ -47,6 +47,13 @@ function addEndpoints({ oauth }: FastifyInstance): void {
     parameters: Type.Object({}),
     handle: async () => answer({ headers: { 'x-gone': 'yes' } }),
   })
+  oauth.registerEndpoint({
+    path: '/silent',
+    method: 'GET',
+    caller: 'anybody',
+    parameters: Type.Object({}),
+    handle: async () => undefined as never,
+  })
 }
 
 const server = await startServer({}, { extend: addEndpoints })
@@ -113,6 +120,11 @@ test('as deep as it may be, and names that look alike in other objects, are take
   expect((await send('{"title":"a","b":[{"title":"{\\"c"},{"title":",["}],"c":{"title":1}}')).status).toBe(
     201,
   )
+})
+
+test('one that answers with nothing is named in the log', async () => {
+  expect((await server.get('/silent')).status).toBe(500)
+  expect(server.output()).toContain('the endpoint /silent must answer with an object, or with answer(…)')
 })
 
 test('methods at one path, each with its caller: all else is 405 before anybody is asked who they are', async () => {
