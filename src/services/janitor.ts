@@ -10,11 +10,15 @@ import { statements as resources } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { statements as authorizations } from '../store/dead-authorizations.ts'
 import { statements as expired, type Removed } from '../store/expired.ts'
+import { isLost } from '../store/failures.ts'
 import type { Statement } from '../store/statement.ts'
 import { createBackgroundLoop } from './background-loop.ts'
 
 export interface Janitor {
-  /** Removes all there is, unless its time is up before; returns how many rows, by what they are. Takes no rests. */
+  /**
+   * Removes all there is, unless its time is up before; returns how many rows, by what they are. Takes no rests. Throws what fails, once the
+   * rest is removed.
+   */
   round(): Promise<Readonly<Record<string, number>>>
   /** From then on there is a round now and then, with rests. */
   start(): void
@@ -146,13 +150,22 @@ export function createJanitor(options: JanitorOptions): Janitor {
     const tables = Object.entries(expired).map(([name, statement]) => sweepOf(name, statement))
     const ended = Object.entries(endings).map(([name, end]) => sweepBy(name, end))
     let sweeps: Sweep[] = [...tables, sweepAuthorizations, ...sweepAuditEvents(), ...ended]
+    const failures: unknown[] = []
     // One batch of each in turn, so that much of one thing does not keep the others.
     while (sweeps.length > 0 && !running.isOver()) {
       const unfinished: Sweep[] = []
-      for (const sweep of sweeps) if (running.isOver() || (await sweep(running))) unfinished.push(sweep)
+      for (const sweep of sweeps)
+        try {
+          if (running.isOver() || (await sweep(running))) unfinished.push(sweep)
+        } catch (error) {
+          // Nor does what fails by itself; while the database is away, all of it would.
+          if (isLost(error)) throw error
+          failures.push(error)
+        }
       sweeps = unfinished
     }
     behind = sweeps.length > 0 ? behind + 1 : 0
+    if (failures.length > 0) throw failures[0]
     return running.counts
   }
 
@@ -164,7 +177,7 @@ export function createJanitor(options: JanitorOptions): Janitor {
     } catch (error) {
       if (!failing) log.warn({ err: error }, 'expired rows could not be removed; this is tried again')
       failing = true
-      behind = 0
+      if (isLost(error)) behind = 0
     }
   }
 

@@ -168,6 +168,18 @@ test('while the database is away it says so once, and goes on when it is back', 
   expect(output()).toContain('"removed":{"artifacts":1')
 })
 
+test('what fails by itself keeps nobody from all the rest, and is told of', async () => {
+  for (const table of TABLES) await fill(rows, table, repeat(1234, DEAD))
+  const left = [3, 2, 0]
+  const endings = {
+    failing: () => Promise.reject(new Error('an ending of the test')),
+    working: async () => left.shift() ?? 0,
+  }
+  await expect(janitorOf(database, { endings }).round()).rejects.toThrow('an ending of the test')
+  for (const { table } of TABLES) expect([table, await count(table)]).toEqual([table, 0])
+  expect(left).toEqual([])
+})
+
 test('a server looks after its database by itself', async () => {
   const server = await startServer({ OIDC_JANITOR_INTERVAL: 1 })
   const insert = `insert into artifacts (kind, hash, value, expires_at) values ('voucher', $1, '{}', now() + $2::interval)`

@@ -1,6 +1,6 @@
 /** Rows of every kind that can expire, of any age: tests move time by what they write. */
 import { randomUUID } from 'node:crypto'
-import { createJanitor, type Janitor } from '../../src/services/janitor.ts'
+import { createJanitor, type Janitor, type JanitorOptions } from '../../src/services/janitor.ts'
 import { openDatabase, type Database } from '../../src/store/database.ts'
 import { atEndOfFile } from './cleanup.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
@@ -213,7 +213,13 @@ export async function openAs({ url }: TestDatabase): Promise<Database> {
 
 export function janitorOf(
   database: Database,
-  { interval = 0, log = recordingLog().log, budget = 10_000, rest = 3 } = {},
+  {
+    interval = 0,
+    log = recordingLog().log,
+    budget = 10_000,
+    rest = 3,
+    endings = {},
+  }: Partial<JanitorOptions> = {},
 ): Janitor {
   const janitor = createJanitor({
     database,
@@ -221,6 +227,7 @@ export function janitorOf(
     interval,
     budget,
     rest,
+    endings,
     longestLifetime: LIFETIME,
     auditExpire: AUDIT_EXPIRE,
   })
