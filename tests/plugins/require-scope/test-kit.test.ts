@@ -51,15 +51,15 @@ test('rotating changes the key that signs, and keeps the old one published unles
 
 test('an issuer goes away in three ways, comes back on the same port, and counts what it was asked', async () => {
   const issuer = await startIssuer()
-  const ask = async (): Promise<number> =>
-    (await fetch(`${issuer.url}/jwks`, { signal: AbortSignal.timeout(200) })).status
+  const ask = async (patience = 60_000): Promise<number> =>
+    (await fetch(`${issuer.url}/jwks`, { signal: AbortSignal.timeout(patience) })).status
   expect(await ask()).toBe(200)
   issuer.goOffline()
   await expect(ask()).rejects.toThrow('fetch failed')
   issuer.goOffline('error')
   expect(await ask()).toBe(503)
   issuer.goOffline('hang')
-  await expect(ask()).rejects.toThrow(/timeout/)
+  await expect(ask(200)).rejects.toThrow(/timeout/)
   issuer.goOnline()
   expect(await ask()).toBe(200)
   expect((await fetch(`${issuer.url}/.well-known/openid-configuration`)).status).toBe(200)
