@@ -107,6 +107,10 @@ export function createDoorRegistry(): DoorRegistry {
       throw new ConfigError(
         `A contribution to ${at} must name its members: oauth.extend('${at}', ['one'], async () => …).`,
       )
+    if (at === 'metadata' && given.length > 1)
+      throw new ConfigError(
+        `A contribution to ${at} names its members by returning them: oauth.extend('${at}', async () => …).`,
+      )
     if (typeof contribute !== 'function') throw new ConfigError(`A contribution to ${at} must be a function.`)
     for (const member of members ?? []) names.take(memberOf(at), member)
     additive.set(at, [...(additive.get(at) ?? []), { members, contribute }])

@@ -45,6 +45,13 @@ const LATELY = 10_000
 /** Milliseconds: polls that fail sooner do so by connections that had ended. */
 const AT_ONCE = 1000
 
+/** A change, or all there is after a gap, that was read. */
+class NotApplied extends Error {
+  constructor(cause: unknown) {
+    super('it could not be applied', { cause })
+  }
+}
+
 export function createChangeFeed(database: Database, log: FastifyBaseLogger): ChangeFeed {
   type Apply = (change: Pick<ChangeRow, 'key' | 'expiresAt'>) => void | Promise<void>
   const appliers = new Map<ChangeKind, Apply[]>()
@@ -70,10 +77,13 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     const [started, time] = [performance.now(), Date.now()]
     const since = new Date((databaseTime?.getTime() ?? Date.now()) - OVERLAP)
     const { now, changes } = await changesSince(database, since)
-    if (databaseTime !== undefined && now.getTime() - databaseTime.getTime() > GAP) {
-      for (const reload of reloads) await reload()
+    try {
+      if (databaseTime !== undefined && now.getTime() - databaseTime.getTime() > GAP)
+        for (const reload of reloads) await reload()
+      await apply(changes.filter(({ id }) => !seen.has(id)))
+    } catch (error) {
+      throw new NotApplied(error)
     }
-    await apply(changes.filter(({ id }) => !seen.has(id)))
     seen = new Map(changes.map((change) => [change.id, started]))
     databaseTime = now
     freshAt = started
@@ -83,11 +93,14 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
   async function pollAndReport(): Promise<void> {
     try {
       await poll()
-      if (failing) log.info('the database answers again')
+      if (failing) log.info('the database answers again, and changes of other processes are seen')
       failing = false
     } catch (error) {
       if (!failing)
-        log.error({ err: error }, 'the database does not answer: changes of other processes are not seen')
+        if (error instanceof NotApplied)
+          log.error({ err: error.cause }, 'changes of other processes were read, and could not be applied')
+        else
+          log.error({ err: error }, 'the database does not answer: changes of other processes are not seen')
       failing = true
       failedAt = performance.now()
     }

@@ -101,6 +101,10 @@ const refused: readonly (readonly [registers: string, sentence: string])[] = [
     `oauth.registerEndpoint({ path: '/token', parameters: Type.Object({}), handle: ${async} })`,
     'The endpoint /token (POST) is registered twice.',
   ],
+  [
+    `oauth.extend('metadata', ['badge'], async () => ({}))`,
+    "A contribution to metadata names its members by returning them: oauth.extend('metadata', async () => …).",
+  ],
   [`oauth.extend('id_token', ['badge'])`, 'A contribution to id_token must be a function.'],
   [`oauth.extend('id_token', ['badge'], { badge: 7 })`, 'A contribution to id_token must be a function.'],
   [

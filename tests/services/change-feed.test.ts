@@ -147,6 +147,23 @@ test('a database that goes away is logged once, and once when it is back', async
   expect(output().match(/does not answer/g)).toHaveLength(1)
 })
 
+test('a change that cannot be applied is no database that is away, and is applied when it can be', async () => {
+  const { feed } = await startFeed()
+  let broken = true
+  const applied: string[] = []
+  feed.on('upstream', ({ key }) => {
+    if (broken) throw new Error('no key fits')
+    applied.push(key)
+  })
+  const from = output().length
+  await recordChange(database.query, 'upstream', 'corp')
+  await expect.poll(() => output().slice(from)).toContain('were read, and could not be applied')
+  expect(output().slice(from)).toContain('no key fits')
+  expect(output().slice(from)).not.toContain('does not answer')
+  broken = false
+  await expect.poll(() => applied).toContain('corp')
+})
+
 test('who stood still polls before it decides, and who could not poll is not waited for again', async () => {
   let [away, polls] = [false, 0]
   const watched: Database = {
