@@ -155,7 +155,9 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     },
     age: () => (freshAt === -Infinity ? undefined : (performance.now() - freshAt) / 1000),
     async start() {
-      await poll()
+      await poll().catch((error: unknown) => {
+        throw error instanceof NotApplied ? error.cause : error
+      })
       loop.start()
     },
     stop: loop.stop,
