@@ -5,19 +5,31 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { RegisteredEndpoint } from '../../src/http/endpoint.ts'
-import { isBasic, parseBasic } from '../../src/protocol/basic-credentials.ts'
+import { type Credentials, isBasic, parseBasic } from '../../src/protocol/basic-credentials.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import type { OAuth } from '../oauth.ts'
 
 const text = (wire: Wire, name: string): string | undefined => wire[name] as string | undefined
 
+const namesOf = (readings: readonly Credentials[]): string[] => [
+  ...new Set(readings.map(({ clientId }) => clientId)),
+]
+
+/**
+ * An empty secret is the same as none (RFC 6749 §2.3.1), so it is no proof: golang.org/x/oauth2 and oidc-agent send it for
+ * public clients.
+ */
+const isWithoutSecret = (readings: readonly Credentials[]): boolean =>
+  readings.length > 0 && readings.every(({ clientSecret }) => clientSecret === '')
+
 async function clientAuthentication({ oauth }: FastifyInstance): Promise<void> {
   oauth.register('clientAuthentication', 'client_secret_basic', {
     credentials: [],
     recognizes({ headers: { authorization } }, wire) {
       if (!isBasic(authorization)) return null
-      const claimed = [...new Set(parseBasic(authorization).map(({ clientId }) => clientId))]
+      const readings = parseBasic(authorization)
+      const claimed = namesOf(readings)
       const named = text(wire, 'client_id')
       if (named !== undefined && claimed.length > 0 && !claimed.includes(named)) {
         throw new OAuthError(
@@ -25,7 +37,7 @@ async function clientAuthentication({ oauth }: FastifyInstance): Promise<void> {
           'the client_id differs from the one in the Authorization header',
         )
       }
-      return claimed
+      return isWithoutSecret(readings) ? null : claimed
     },
     async authenticate({ headers }, _wire, client, claimed) {
       for (const { clientId, clientSecret } of parseBasic(headers.authorization ?? '')) {
@@ -48,10 +60,13 @@ async function clientAuthentication({ oauth }: FastifyInstance): Promise<void> {
   oauth.register('clientAuthentication', 'none', {
     credentials: [],
     implied: true,
-    recognizes(_request, wire) {
-      const clientId = text(wire, 'client_id')
+    recognizes({ headers: { authorization } }, wire) {
       // A proof that nobody here can judge is no reason to do without one.
-      return clientId === undefined || text(wire, 'client_assertion') !== undefined ? null : [clientId]
+      if (text(wire, 'client_assertion') !== undefined) return null
+      const clientId = text(wire, 'client_id')
+      if (clientId !== undefined) return [clientId]
+      const readings = isBasic(authorization) ? parseBasic(authorization) : []
+      return isWithoutSecret(readings) ? namesOf(readings) : null
     },
     authenticate: async (_request, _wire, client) => client?.isPublic() ?? false,
   })

@@ -102,6 +102,23 @@ describe('token_endpoint_auth_method', () => {
     )
   })
 
+  test('none: Basic with an empty secret names a public client too, and proves nobody else', async () => {
+    const metadata = { token_endpoint_auth_method: 'none', scope: ['a'], grant_types: [USER_GRANT] }
+    const { clientId } = await createClient(server, metadata)
+    const user = { grant_type: USER_GRANT, scope: 'a', user: 'ada' }
+    const empty = basic(clientId, '')
+    expect(await answer(user, empty)).toBe(200)
+    expect(await answer({ ...user, client_id: clientId }, empty)).toBe(200)
+    expect(await answer({ ...user, client_id: 'other' }, empty)).toBe('400 invalid_request')
+    expect(await answer({ ...user, client_id: clientId, client_secret: 'made-up' }, empty)).toBe(
+      '401 invalid_client',
+    )
+    expect(await answer(user, basic(clientId, 'made-up'))).toBe('401 invalid_client')
+    expect(await answer({}, basic(client_id, ''))).toBe('401 invalid_client')
+    expect(await answer({ client_id }, basic(client_id, ''))).toBe('401 invalid_client')
+    expect(await answer({}, basic('nobody', ''))).toBe('401 invalid_client')
+  })
+
   test('a client with a secret cannot go without it', async () => {
     expect(await answer({ client_id })).toBe('401 invalid_client')
   })
