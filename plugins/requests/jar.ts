@@ -13,7 +13,7 @@ import { metadataError, OAuthError } from '../../src/protocol/errors.ts'
 import { reason } from '../../src/protocol/message.ts'
 import { SIGNATURE_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
 import { parametersIn } from '../../src/protocol/request-object.ts'
-import { Type } from '../../src/protocol/schema.ts'
+import { Type, WEB_ADDRESS } from '../../src/protocol/schema.ts'
 import { assertBounded, assertClaims, decodeUnsignedJwt, JwtError } from '../../src/protocol/signed-jwt.ts'
 import {
   CONTENT_ENCRYPTION,
@@ -34,7 +34,7 @@ const METADATA = Type.Partial(
     request_object_signing_alg: Type.Enum([...SIGNATURE_ALGORITHMS, 'none'], { open: true }),
     request_object_encryption_alg: Type.Enum(KEY_MANAGEMENT, { open: true }),
     request_object_encryption_enc: Type.Enum(CONTENT_ENCRYPTION, { open: true }),
-    request_uris: Type.Array(Type.String({ maxLength: 2048, pattern: '^https?://[^\\s]+$' }), {
+    request_uris: Type.Array(Type.String({ maxLength: 2048, pattern: WEB_ADDRESS }), {
       maxItems: 100,
       open: true,
     }),

@@ -133,10 +133,12 @@ const TYPES: ReadonlyMap<unknown, Message> = new Map([
 
 export const ASCII = '^[\\x20-\\x7e]+$'
 export const ASCII_WITHOUT_SPACES = '^[\\x21-\\x7e]+$'
+export const WEB_ADDRESS = '^https?://[^\\s]+$'
 /** Ajv says a pattern as it is written, which is nothing to people. */
 const PATTERNS: ReadonlyMap<unknown, Message> = new Map([
   [ASCII, reason('must have only ASCII characters')],
   [ASCII_WITHOUT_SPACES, reason('must have only ASCII characters, and no spaces')],
+  [WEB_ADDRESS, reason('must be an absolute http or https URL')],
 ])
 
 /** What Ajv says, word for word, as far as people meet it. */

@@ -228,7 +228,8 @@ describe('what a client has registered', () => {
       [{ require_signed_request_object: true }, 'needs jwks or jwks_uri'],
       [{ require_signed_request_object: true, jwks, request_object_signing_alg: 'none' }, 'none is no signature'],
       [{ request_object_signing_alg: 'HS256' }, 'request_object_signing_alg'],
-      [{ request_uris: ['ftp://app.example/'] }, 'request_uris'],
+      [{ request_uris: ['ftp://app.example/'] }, 'request_uris must be an absolute http or https URL'],
+      [{ request_uris: ['requests/1'] }, 'request_uris must be an absolute http or https URL'],
       [{ request_uris: 'https://app.example/' }, 'request_uris'],
     ] as const)
       await expect(create(more)).rejects.toThrow(words)
