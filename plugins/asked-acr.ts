@@ -19,15 +19,21 @@ export function addAcrPolicies(fastify: FastifyInstance): void {
   const minimum = Type.Partial(Type.Object({ minimum_acr_value: Type.Enum([...ACR_VALUES]) }))
   oauth.extendClientMetadata(minimum)
 
-  async function canReach(user: User, wanted: string): Promise<boolean> {
-    for (const reach of reachesOf(doors))
-      if (reach.acr.some((one) => reachesAcr(one, wanted)) && ((await reach.by?.(user)) ?? true)) return true
+  async function canReach(user: User, wanted: string, how: 'by' | 'ready'): Promise<boolean> {
+    for (const reach of reachesOf(doors)) {
+      const can = reach[how] ?? reach.by
+      if (reach.acr.some((one) => reachesAcr(one, wanted)) && ((await can?.(user)) ?? true)) return true
+    }
     return false
   }
 
-  /** The first that this user can reach (OpenID Connect Core §3.1.2.1); what nobody can is no reason to refuse. */
+  /**
+   * The first that this user reaches with what they have, else the first for which they set something up (OpenID Connect Core §3.1.2.1); what
+   * nobody can reach is no reason to refuse.
+   */
   async function firstOf(wished: readonly string[], user: User) {
-    for (const one of wished) if (await canReach(user, one)) return { acr: [one] }
+    for (const how of ['ready', 'by'] as const)
+      for (const one of wished) if (await canReach(user, one, how)) return { acr: [one] }
     return null
   }
 

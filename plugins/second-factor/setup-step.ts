@@ -60,7 +60,7 @@ export function createSetupStep({
     phase: 'authenticate',
     lastResort: true,
     required: 'login_required',
-    reaches: { acr: [SHOWN.acr] },
+    reaches: { acr: [SHOWN.acr], ready: async ({ id }) => authenticators.has(id) },
     needsFresh: isNeeded,
     async run(interaction) {
       const { session, notes, formFor } = interaction

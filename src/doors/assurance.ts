@@ -28,6 +28,11 @@ export interface Reach {
   readonly acr: readonly string[]
   /** Whether it can bring this user there: a wish for what they cannot reach (`acr_values`) is passed over. By default everybody. */
   by?(user: User): Promise<boolean> | boolean
+  /**
+   * Whether it brings this user there with what they have, where it could also have them set up first what it takes: of several wishes, those
+   * for which nobody has to come before that. By default as `by`.
+   */
+  ready?(user: User): Promise<boolean> | boolean
 }
 
 export interface AssuranceQuestion {

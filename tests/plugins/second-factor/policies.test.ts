@@ -97,6 +97,21 @@ describe('who must show one and has none', () => {
     expect(await oauth.users.hasFactors(id)).toBe(true)
   }) // prettier-ignore
 
+  test('nobody sets one up for a wish beside which another one is met, and who has one shows it', async () => {
+    const wishes = authorizationUrl(server, { acr_values: '2 1' })
+    const told = async (agent: UserAgent, page: Page) => (await claimsOf(await goThrough(agent, page)))['acr']
+    const [none, user] = ['has-none', 'has-one'].map((username) => ({ username, password: 'a long password of theirs' }))
+    for (const one of [none!, user!]) await oauth.users.create(one)
+    const without = createUserAgent(server.url)
+    expect(await told(without, await withPassword(without, none!, wishes))).toBe('1')
+    const voluntary = { claims: JSON.stringify({ id_token: { acr: { values: ['2', '1'] } } }) }
+    expect(await told(without, await without.get(authorizationUrl(server, voluntary)))).toBe('1')
+
+    const agent = createUserAgent(server.url)
+    await setUpOnTheWay(agent, await withPassword(agent, user!, authorizationUrl(server, { acr_values: '2' })))
+    expect(asksForFactor(await withPassword(createUserAgent(server.url), user!, wishes))).toBe(true)
+  }) // prettier-ignore
+
   test.each([
     ['needs none', BOB, []],
     ['sets up their own', ALICE, ['accountant']],
