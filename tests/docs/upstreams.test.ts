@@ -6,9 +6,10 @@ import { openPage, sitDown, substitute } from './page.ts'
 
 test('its commands register what they say, and its file does too', async () => {
   const page = await openPage('upstreams.md')
-  const [create, file, google, microsoft] = [
+  const [create, file, unlink, google, microsoft] = [
     page.next('sh'),
     page.next('json'),
+    page.next('sh'),
     page.next('sh'),
     page.next('sh'),
   ]
@@ -27,6 +28,18 @@ test('its commands register what they say, and its file does too', async () => {
   await expect
     .poll(async () => (await upstreams.all()).map(({ id }) => id))
     .toEqual(['corp', 'google', 'microsoft'])
+  const { oauth, linkedSignIns } = server.server
+  const { id: alice } = await oauth.users.create({ username: 'alice', password: 'a long password of alice' })
+  const link = { upstream: 'corp', issuer: 'https://login.corp.example', subject: 'a-1', name: null }
+  const columns = 'user_id, kind, record_id, value'
+  await server.database.query(
+    `insert into user_records (${columns}) values ($1, 'upstream-link', 'one', $2)`,
+    [alice, JSON.stringify(link)],
+  )
+  const listed = (await desk.sh(substitute(unlink, { ID: 'one' }))).stdout
+  expect(listed).toContain('one  corp  https://login.corp.example  "a-1"')
+  expect(listed).toContain('The sign-in one is unlinked.')
+  expect(await linkedSignIns.list(alice)).toEqual([])
   const seeded = await startServer({}, { seed: JSON.parse(file) as object })
   expect(await kernelOf(seeded.server).upstreams.find('corp')).toMatchObject({
     domains: ['corp.example'],
