@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { statements } from '../../store/audit-events.ts'
 import type { Database } from '../../store/database.ts'
+import { isMisfit } from '../../store/failures.ts'
 
 export interface ActivityCounts {
   add(type: string): void
@@ -16,6 +17,17 @@ export function createActivityCounts(database: Pick<Database, 'query'>): Activit
   /** By the beginning of the hour: those of which something is to be stored, and the present one. */
   const hours = new Map<number, { readonly counts: Map<string, number>; changed: Set<string> }>()
 
+  /** One that PostgreSQL never takes is left out, as its event is: it would keep all others back for ever. */
+  async function put(hour: Date, all: ReadonlyMap<string, number>, types: readonly string[]): Promise<void> {
+    try {
+      const values = types.map((type) => all.get(type)!)
+      await database.query(statements.count, [writer, hour, types, values])
+    } catch (error) {
+      if (!isMisfit(error)) throw error
+      if (types.length > 1) for (const type of types) await put(hour, all, [type])
+    }
+  }
+
   return {
     add(type) {
       const hour = hourOf(Date.now())
@@ -29,9 +41,8 @@ export function createActivityCounts(database: Pick<Database, 'query'>): Activit
         const types = counted.changed
         if (types.size > 0) {
           counted.changed = new Set()
-          const values = [...types].map((type) => counted.counts.get(type)!)
           try {
-            await database.query(statements.count, [writer, new Date(hour), [...types], values])
+            await put(new Date(hour), counted.counts, [...types])
           } catch (error) {
             for (const type of types) counted.changed.add(type)
             throw error

@@ -50,3 +50,15 @@ test('what could not be stored in its hour is stored for it in a later one', asy
   await counts.store()
   expect(await stored()).toEqual([[3, 'user.signed_in', 1], [5, 'user.signed_in', 1]]) // prettier-ignore
 })
+
+test('a type that PostgreSQL never takes keeps no other from being counted, in its hour and later', async () => {
+  await rows.query('delete from activity')
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2030, 0, 1, 6, 59) })
+  for (const type of ['user.signed_in', 'voucher.\0', undefined as unknown as string, 'token.issued'])
+    counts.add(type)
+  await counts.store()
+  vi.setSystemTime(Date.UTC(2030, 0, 1, 7, 1))
+  counts.add('user.signed_in')
+  await counts.store()
+  expect(await stored()).toEqual([[6, 'token.issued', 1], [6, 'user.signed_in', 1], [7, 'user.signed_in', 1]]) // prettier-ignore
+})
