@@ -10,7 +10,7 @@ export interface Authentication {
   readonly amr: readonly string[]
   /** The browser session: who signs out there ends what came of it. */
   readonly sid: string
-  /** Of an Authorization: the `sub` by which its client knows them, where it is not the user's id. It stays so (OpenID Connect Core §12.2). */
+  /** Of an Authorization: the `sub` by which its client knows them. It stays so (OpenID Connect Core §12.2). None where an earlier version stored it. */
   readonly sub?: string
 }
 

@@ -174,6 +174,19 @@ test('who is told one sub is told no other by what goes on from it (OpenID Conne
   expect(subOf(last)).toBe(subOf(first))
 }) // prettier-ignore
 
+test('nor where it was told the id of the user at first, as clients are by default', async () => {
+  const at = await startServer({}, { seed: SEED })
+  const client = await createClient(at, { redirect_uris: [REDIRECT_URI] })
+  const first = await exchangeAs(at, client, await codesOf(at, { client_id: client.clientId })())
+  await at.server.oauth.clients.update(client.clientId, { subject_type: 'pairwise' })
+  const { error } = await until(async () => {
+    const answer = await refreshAs(at, client, first.tokens.refresh_token)
+    expect(answer.status).toBe(400)
+    return answer
+  })
+  expect(error).toBe('invalid_grant')
+}) // prettier-ignore
+
 test('the secret of one name is never that of another, however many ask at once', async () => {
   const ask = async (name: string) => (await running.server.oauth.secret(name)).export().toString('hex')
   const asked = await Promise.all(['a', 'a', 'a', 'b'].map(ask))

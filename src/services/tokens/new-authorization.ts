@@ -3,7 +3,6 @@ import type { Client } from '../../doors/client.ts'
 import type { Authorization, Granted } from '../../doors/facts.ts'
 import { endOf } from '../../doors/parents.ts'
 import { OAuthError } from '../../protocol/errors.ts'
-import type { Authentication } from '../../protocol/facts.ts'
 import { createUuid } from '../../protocol/uuid.ts'
 import type { SubjectOf } from './subjects.ts'
 
@@ -27,20 +26,12 @@ export function authorizationOf(granted: Granted, client: Client, subjectOf: Sub
     return {
       ...authorization,
       id: granted.id ?? createUuid(),
-      ...(authentication && { authentication: knownBy(authentication, subject, subjectOf(subject, client)) }),
+      // What another client knew them by says nothing here.
+      ...(authentication && { authentication: { ...authentication, sub: subjectOf(subject, client) } }),
     }
   if (granted.id === undefined) return authorization
   const { id: _ofNone, ...ofClient } = authorization
   return ofClient
-}
-
-/** What another client knew them by says nothing here. */
-function knownBy(
-  { sub: _others, ...authentication }: Authentication,
-  subject: string,
-  sub: string,
-): Authentication {
-  return sub === subject ? authentication : { ...authentication, sub }
 }
 
 /** What of it stands as it was stored. */
