@@ -146,13 +146,15 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
 
   /**
    * Null where somebody else of this issuer is linked with the user: issuers give addresses to others, and `sub` to nobody (OpenID Connect
-   * Core §5.7), so that one address is no evidence any more that both are one person. Of two who come at the same moment, one is linked.
+   * Core §5.7), so that one address is no evidence any more that both are one person. Of two who come at the same moment, one is linked. Null too
+   * for who was unlinked from the user: they come back by their user's hand alone.
    */
   async function linkByAddress(
     userId: string,
     upstream: UpstreamInformation,
     identity: Identity,
   ): Promise<Linking | null> {
+    if (await links.wasUnlinked(userId, linkIdOf(identity))) return null
     let hasOther = false
     const linking = await put(userId, upstream, identity, (kept) => {
       hasOther = kept.some(
@@ -164,7 +166,11 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
   }
 
   return {
-    link: async (userId, upstream, identity) => put(userId, upstream, identity),
+    async link(userId, upstream, identity) {
+      const linking = await put(userId, upstream, identity)
+      if (linking === 'linked') await links.forgetUnlinked(userId, linkIdOf(identity))
+      return linking
+    },
     async find(upstream, identity, known) {
       const owner = await linked(identity)
       if (owner !== null) return asAccount(owner)

@@ -26,7 +26,12 @@ export interface LinkedSignIns {
   unlink(userId: string, id: string): Promise<boolean>
 }
 
-export interface Links extends UserRecords<Link>, LinkedSignIns {}
+export interface Links extends UserRecords<Link>, LinkedSignIns {
+  /** Whether it was unlinked from the user, and not linked again by them: then no address links it. */
+  wasUnlinked(userId: string, id: string): Promise<boolean>
+  /** Forgets that, for who links it by hand. */
+  forgetUnlinked(userId: string, id: string): Promise<void>
+}
 
 /** Who somebody is at an upstream: OpenID Connect Core §5.7, `iss` and `sub` together. */
 export type Subject = Pick<Identity, 'issuer' | 'subject'>
@@ -42,13 +47,24 @@ export function createLinks(fastify: FastifyInstance): Links {
     // Of an upstream that is gone it leads nowhere, until that comes back.
     signsIn: async ({ issuer }) => (await upstreams.all()).some((one) => one.issuer === issuer),
   })
+  const unlinked = fastify.oauth.users.records<Subject>('upstream-unlinked')
   return {
     ...records,
     async unlink(userId, id) {
       const record = await records.get(userId, id)
       if (record === null) return false
-      return records.delete(userId, id, linkEvent('user.upstream_unlinked', userId, record.value))
+      const { issuer, subject } = record.value
+      // Before the link is gone: whoever signs in by it in between would be linked again.
+      await unlinked.put(userId, id, { issuer, subject })
+      try {
+        return await records.delete(userId, id, linkEvent('user.upstream_unlinked', userId, record.value))
+      } catch (error) {
+        await unlinked.delete(userId, id)
+        throw error
+      }
     },
+    wasUnlinked: async (userId, id) => (await unlinked.get(userId, id)) !== null,
+    forgetUnlinked: async (userId, id) => void (await unlinked.delete(userId, id)),
   }
 }
 

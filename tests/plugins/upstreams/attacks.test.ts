@@ -106,6 +106,18 @@ describe('whose account it is', () => {
     }
   })
 
+  test('who was unlinked does not come back by their address: somebody else may have that, too', async () => {
+    const email = 'unlinked@corp.example'
+    const { id } = await users.create({ username: 'unlinked', password: ALICE.password, email, email_verified: true })
+    const first = await comeBy('one', 'taken-over', verified(email))
+    expect(await isSignedIn(first.agent)).toBe(true)
+    const { linkedSignIns } = server.server
+    const [link] = await linkedSignIns.list(id)
+    expect(await linkedSignIns.unlink(id, link!.id)).toBe(true)
+    const { agent } = await comeBy('one', 'taken-over', verified(email))
+    expect([await isSignedIn(agent), await linkedSignIns.list(id)]).toEqual([false, []])
+  })
+
   test('a verified address that the upstream does not speak for links nobody, and takes nobody’s', async () => {
     const alice = (await users.find(ALICE.username))!.id
     for (const id of ['one', 'two'] as const) {
@@ -509,7 +521,7 @@ describe('a link', () => {
     const linkedSignIns = `${server.url}/account/linked-sign-ins`
     const linksOf = async (username: string): Promise<number> => {
       const { id } = (await users.find(username))!
-      return count(`user_records where user_id = '${id}'`)
+      return count(`user_records where user_id = '${id}' and kind = 'upstream-link'`)
     }
 
     test('is not made by itself, whether people may sign up or not, and nobody is made', async () => {
@@ -555,6 +567,22 @@ describe('a link', () => {
       const last = await comeBy('one', 'dora, once more', address)
       answerOf(await allow(last.agent, last.page))
       expect(await linksOf('dora')).toBe(1)
+    })
+
+    test('that was unlinked is made by its user alone, and then signs in as before', async () => {
+      const former = await comeBy('one', 'dora, registered anew', address)
+      expect(errorOn(former.page)).toContain(TAKEN)
+      const agent = await signIn(DORA)
+      for (let round = 0; round < 2; round++) {
+        const { state, nonce } = await begin(agent)
+        one.tell('dora, registered anew', nonce, address)
+        expect((await agent.get(callback('one', state))).body).toContain('It is linked')
+        const again = await comeBy('one', 'dora, registered anew', address)
+        answerOf(await allow(again.agent, again.page))
+        await agent.submit(await agent.get(linkedSignIns), 'unlink-1')
+        expect(await linksOf('dora')).toBe(1)
+      }
+      expect(errorOn((await comeBy('one', 'dora, registered anew', address)).page)).toContain(TAKEN)
     })
   })
 })

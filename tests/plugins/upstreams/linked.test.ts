@@ -79,8 +79,9 @@ describe('a sign-in elsewhere', () => {
   })
 
   test('goes with its user', async () => {
+    const { id } = (await users.find('lena'))!
     expect(await users.delete('lena')).toBe(true)
-    expect(await server.database.query('select from user_records')).toHaveLength(0)
+    expect(await server.database.query('select from user_records where user_id = $1', [id])).toHaveLength(0)
   })
 }) // prettier-ignore
 
