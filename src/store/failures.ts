@@ -30,6 +30,11 @@ export function isDuplicate(error: unknown): boolean {
   return sqlState(error) === '23505'
 }
 
+/** Whether what a row belongs to is not there, or not any more. */
+export function isOrphan(error: unknown): boolean {
+  return sqlState(error) === '23503'
+}
+
 /** Whether PostgreSQL never takes these values, however often they come (classes 22 and 23): data exceptions, constraints. */
 export function isMisfit(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? '')

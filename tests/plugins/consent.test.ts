@@ -247,6 +247,13 @@ test('allowed without a resource, each of them may be named', async () => {
   expect((await consents.find(id, { clientId: WEB.client_id })).resources).toEqual(new Set([server.url, API]))
 })
 
+test('of a user who is deleted at that moment nothing is remembered, and the app is told that access is denied', async () => {
+  const client = (await server.server.oauth.findClient(WEB.client_id))!
+  const given = { client, scopes: new Set(['openid']), resources: [], parameters: {} }
+  const remembered = consents.remember(crypto.randomUUID(), given)
+  await expect(remembered).rejects.toThrow(expect.objectContaining({ code: 'access_denied' }))
+})
+
 test('a scope that moves to another resource is asked for again', async () => {
   await authorize(server, { scope: 'openid read_books' }, agent)
   await server.server.oauth.resources.saveScope({ name: 'read_books', resource: API })

@@ -7,6 +7,7 @@ import {
 } from '../../store/authorizations.ts'
 import { statements, withdraw, type ConnectedRow } from '../../store/consents.ts'
 import type { Database } from '../../store/database.ts'
+import { isOrphan } from '../../store/failures.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import type { Words } from '../../protocol/message.ts'
 import { isUuid } from '../../protocol/uuid.ts'
@@ -53,7 +54,7 @@ export interface Consents {
   compare(userId: string, request: ApprovalRequest): Promise<ComparedConsent>
   /**
    * Adds what was allowed now to what was allowed before, but for what is for once and for what was allowed elsewhere, and takes away the scopes
-   * that were `declined`; returns the id of both. Throws `access_denied` where nothing is left to allow.
+   * that were `declined`; returns the id of both. Throws `access_denied` where nothing is left to allow, or the user is gone.
    */
   remember(userId: string, request: ApprovalRequest, declined?: ReadonlySet<string>): Promise<string>
   /**
@@ -175,7 +176,7 @@ export function createConsents(
       // Who allows a single claim is asked for the scope that holds it once more.
       const lifted = lasting.flatMap((line) => line.scopes)
       const leftOut = [...declined]
-      return audit.transaction(async (query, note) => {
+      const storing = audit.transaction(async (query, note) => {
         const give = async () => {
           await query(statements.forgetVoid, [userId, clientId, identity])
           if (place !== undefined) await query(statements.empty, [userId, clientId, place.key])
@@ -201,6 +202,9 @@ export function createConsents(
         const details = { scopes, resources, ...keys, ...(leftOut.length === 0 ? {} : { declined: leftOut }) }
         note({ type: 'consent.given', user: userId, client: clientId, details })
         return remembered.id
+      })
+      return storing.catch((error: unknown) => {
+        throw isOrphan(error) ? new OAuthError('access_denied', 'the user is not there any more') : error
       })
     },
     async list(userId, { after = '', limit = 100 } = {}) {
