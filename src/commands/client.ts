@@ -109,7 +109,10 @@ function withMembers(command: Command): Command {
     .option('--strict', 'refuse a scope that is registered nowhere, where else a warning tells of it')
     .allowUnknownOption()
     .allowExcessArguments()
-    .addHelpText('after', '\nMembers that PLUGINS add are options in the same way: --member-name value.')
+    .addHelpText(
+      'after',
+      '\nMembers that plugins add, ours and those of PLUGINS, are options in the same way: --member-name value.',
+    )
   return withJson(command)
 }
 

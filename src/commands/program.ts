@@ -7,7 +7,7 @@ import { begun } from './begun.ts'
 import { withJson } from './json-option.ts'
 
 /** Commands of a file each, with what is said of them without it. */
-const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<Command>])[] = [
+export const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<Command>])[] = [
   ['brand', 'a folder with a look of your own: init, templates, template', async () => (await import('./brand.ts')).brandCommand()],
   ['client', 'registered clients: create, list, show, update, rotate-secret, delete', async () => (await import('./client.ts')).clientCommand()],
   ['client-document', 'apps that are known by their address: list, block, unblock', async () => (await import('./client-document.ts')).clientDocumentCommand()],
@@ -21,7 +21,7 @@ const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<Command>
   ['scope', 'registered scopes: create, list, show, update, delete', async () => (await import('./scope.ts')).scopeCommand()],
   ['trusted-issuer', 'issuers whose JWTs are good here: create, list, show, update, delete', async () => (await import('./trusted-issuer.ts')).trustedIssuerCommand()],
   ['upstream', 'OpenID providers by which people sign in: create, list, show, update, delete', async () => (await import('./upstream.ts')).upstreamCommand()],
-  ['user', 'users: create, list, show, update, disable, enable, set-password', async () => (await import('./user.ts')).userCommand()],
+  ['user', 'users: create, list, show, update, disable, enable, keep, delete, export, set-password, reset-factors, passkeys, delete-passkey, linked-sign-ins, unlink', async () => (await import('./user.ts')).userCommand()],
 ] // prettier-ignore
 
 /** Runs one command line. A failure is told on stderr, and the exit status is 1. */
