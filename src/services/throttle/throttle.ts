@@ -174,7 +174,7 @@ function leave(bucket: Bucket): void {
 function assertFree(buckets: readonly Bucket[], now: number): void {
   const freeAt = Math.max(...buckets.map((bucket) => bucket.freeAt))
   if (freeAt <= now) return
-  throw new OAuthError('temporarily_unavailable', 'there were too many failures; try again later', {
+  throw new OAuthError('temporarily_unavailable', 'there were too many attempts; try again later', {
     status: 429,
     retryAfter: Math.ceil((freeAt - now) / 1000),
   })
