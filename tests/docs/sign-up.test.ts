@@ -33,7 +33,7 @@ test('by the settings of the page people sign up, and an app leads them there', 
   await agent.submit(form, 'sign-up', { username: 'ada', password: 'a password of her own' })
   await expect.poll(() => smtp.mails, { timeout: 10_000 }).toMatchObject([{ to: 'ada@example.com' }])
   const [link] = /http:\/\/\S+\/sign-up\/confirm\?token=[\w-]+/.exec(smtp.mails[0]!.text)!
-  const next = await agent.submit(await agent.get(link), 'sign-up-confirm')
+  const next = await agent.submit(await agent.get(link), 'confirm')
   expect(findForm(next, 'consent')).toBeDefined()
   const desk = await sitDown(server.settings)
   const { stdout } = await desk.sh(page.next('sh'))

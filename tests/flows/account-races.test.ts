@@ -74,7 +74,7 @@ describe(`of ${TRIES} who use it at once`, () => {
     const asked = { ...(await signUps.judge(wanted, password)), browser: '', back: '' }
     const agent = createUserAgent(server.url)
     const page = await agent.get(`${server.url}/sign-up/confirm?token=${await signUps.make(asked)}`)
-    const answers = await race(agent, page, 'sign-up-confirm', all({ password }))
+    const answers = await race(agent, page, 'confirm', all({ password }))
     // Who did not make it is told that it is there.
     for (const { status } of answers) expect([200, 303, 410]).toContain(status)
     const { events } = await oauth.audit.list({ type: 'user.registered' })

@@ -47,7 +47,7 @@ describe.skipIf(noBrowser)('an account', () => {
       for (const name of ['username', 'email', 'password'] as const) await page.fill(`#${name}`, ada[name])
       await page.click('#create-account')
       await page.goto(linkIn(await mailbox.next(ada.email)))
-      await page.click('#confirm-sign-up')
+      await page.click('#confirm-link')
       await page.click('#allow')
     })
     const tokens = await exchange(app, first)
@@ -174,7 +174,7 @@ describe.skipIf(noBrowser)('an account', () => {
       await use('#sign-up')
       await enter({ '#username': ben.username, '#email': ben.email, '#password': ben.password })
       await page.goto(linkIn(await mailbox.next(ben.email)))
-      await use('#confirm-sign-up')
+      await use('#confirm-link')
       await use('#allow')
     })
     const sub = (await exchange(app, answer)).claims()!.sub

@@ -60,7 +60,7 @@ describe.each(PLACES)('%j', (place) => {
     expectHere(await agent.submit(page, 'sign-up', fields))
     const confirm = await agent.get(linkIn(await mailbox.next(email)))
     expectHere(confirm)
-    expectHere(await agent.submit(confirm, 'sign-up-confirm'))
+    expectHere(await agent.submit(confirm, 'confirm'))
   })
 
   test('after the sign-out', async () => {

@@ -23,6 +23,11 @@ const IDS = new Set([
   'totp-secret',
   'recovery-codes',
 ])
+/** Ids of ours that were called otherwise: a template that has the former one goes on. */
+const FORMER: ReadonlyMap<string, string> = new Map([
+  ['sign-up-confirm', 'confirm'],
+  ['confirm-sign-up', 'confirm-link'],
+])
 const FIELDS = new Set(['input', 'select', 'textarea', 'button'])
 /** Of an input: what a browser does with it, and not merely how it looks. */
 const KINDS = new Set(['hidden', 'password', 'checkbox', 'radio', 'file'])
@@ -38,7 +43,7 @@ export function promisesOf(html: string): Promises {
   const add = (key: readonly (string | undefined)[], words: string) =>
     promises.set(JSON.stringify(key), words)
   let form: string | undefined
-  for (const tag of tagsOf(html)) {
+  for (const tag of tagsOf(html).map(byPresentId)) {
     const { name, attributes, isEnd } = tag
     const id = attributes.get('id')
     if (name === 'form') form = isEnd ? undefined : formOf(tag)
@@ -54,6 +59,11 @@ export function promisesOf(html: string): Promises {
     if (script !== undefined && SCRIPTS.has(script)) add([name, script, dataOf(tag)], `script ${script}.js`)
   }
   return promises
+}
+
+function byPresentId(tag: Tag): Tag {
+  const id = FORMER.get(tag.attributes.get('id') ?? '')
+  return id === undefined ? tag : { ...tag, attributes: new Map([...tag.attributes, ['id', id]]) }
 }
 
 /** An id is there once: one that is there more often. */

@@ -44,7 +44,7 @@ test('an English browser, from an app that asks for German, stays in German unti
 
   const confirm = await agent.get(linkIn(mail))
   expectGerman(confirm, '<h1>Bestätigen Sie Ihre E‑Mail-Adresse</h1>')
-  const factor = await agent.submit(confirm, 'sign-up-confirm')
+  const factor = await agent.submit(confirm, 'confirm')
   expectGerman(factor, '<h1>Zweiten Faktor einrichten</h1>')
   expectGerman(await agent.submit(factor, 'totp', { code: '000' }), 'Dieser Code stimmt nicht')
   const codes = await agent.submit(factor, 'totp', { code: codeOf(secretOn(factor)) })

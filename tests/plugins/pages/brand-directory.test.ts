@@ -136,6 +136,17 @@ test.runIf(
   await own.close()
 })
 
+test.runIf(isThere('latchkey-sign-up'))('one that has the ids of before goes on', async () => {
+  const source = await templateWith(
+    'sign-up-confirm',
+    ['id="confirm"', 'id="sign-up-confirm"'],
+    ['id="confirm-link"', 'id="confirm-sign-up"'],
+  )
+  const directory = await brandDirectory({ 'templates/sign-up-confirm.eta': source })
+  const { output } = await startServer({ BRAND_DIRECTORY: directory, OIDC_SIGN_UP: 'on' }, { seed: SEED })
+  expect(output()).toContain('templates in the place of ours: sign-up-confirm')
+})
+
 test('one whose plugin is left out is shown to nobody', async () => {
   const directory = await brandDirectory({ 'templates/factor.eta': 'what it says is not looked at' })
   const own = await startServer({ BRAND_DIRECTORY: directory, WITHOUT: 'latchkey-second-factor' })

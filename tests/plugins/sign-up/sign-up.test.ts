@@ -45,7 +45,7 @@ test('who comes from an app goes back to it, signed in, with an address that is 
   const confirm = await agent.get(link)
   expect(await oauth.users.find(who.username)).toBeNull()
   expect(confirm.body).not.toContain('type="password"')
-  const next = await agent.submit(confirm, 'sign-up-confirm')
+  const next = await agent.submit(confirm, 'confirm')
   const answer = answerOf(await goThrough(agent, next))
   expect([answer.get('state'), answer.has('code')]).toEqual(['a state', true])
   const user = await oauth.users.find(who.username)
@@ -58,7 +58,7 @@ test('without an app the same browser is signed in, and another one is not', asy
   const [here, there] = [someone(), someone()]
   const agent = createUserAgent(server.url)
   const link = await linkFor(agent, here)
-  const done = await agent.submit(await agent.get(link), 'sign-up-confirm')
+  const done = await agent.submit(await agent.get(link), 'confirm')
   expect(done.body).toContain('you are signed in')
   expect(new URL((await agent.get(`${server.url}/account`)).url).pathname).toBe('/account')
   // The link once more, for who is signed in by it, and for who is not.
@@ -74,11 +74,11 @@ test('without an app the same browser is signed in, and another one is not', asy
   const page = await other.get(elsewhere)
   expect(page.body).toContain('choose your password again here')
   for (const password of ['password', 'seven c']) {
-    const refused = await other.submit(page, 'sign-up-confirm', { password })
+    const refused = await other.submit(page, 'confirm', { password })
     expect([refused.status, await oauth.users.find(there.username)]).toEqual([400, null])
   }
   const chosen = 'what the owner of the address chose'
-  const made = await other.submit(page, 'sign-up-confirm', { password: chosen })
+  const made = await other.submit(page, 'confirm', { password: chosen })
   expect(made.body).toContain('Your account is there')
   expect(new URL((await other.get(`${server.url}/account`)).url).pathname).toBe('/sign-in')
   // Whoever asked for it knows nothing that is good.
@@ -91,7 +91,7 @@ test('a link makes one account, however often it is sent; later it leads to the 
   const agent = createUserAgent(server.url)
   const link = await linkFor(agent, who, await fromApp(agent))
   const confirm = await agent.get(link)
-  const pages = await Promise.all([1, 2, 3].map(async () => agent.submit(confirm, 'sign-up-confirm')))
+  const pages = await Promise.all([1, 2, 3].map(async () => agent.submit(confirm, 'confirm')))
   for (const page of pages) expect(findForm(page, 'consent')).toBeDefined()
   expect(await server.database.query('select from users where username = $1', [who.username])).toHaveLength(1)
   const late = await createUserAgent(server.url).get(link)
@@ -111,7 +111,7 @@ test('what only looks at a link makes nobody, and signs nobody in', async () => 
     const cookies = (await server.request(link, { method, headers })).headers.getSetCookie().join()
     expect([method, cookies.includes('latchkey-session'), await oauth.users.find(who.username)]).toEqual([method, false, null])
   }
-  await agent.submit(await agent.get(link), 'sign-up-confirm')
+  await agent.submit(await agent.get(link), 'confirm')
   expect(await oauth.users.find(who.username)).not.toBeNull()
 }) // prettier-ignore
 
@@ -140,9 +140,9 @@ test('a user name that somebody has is found out by who has confirmed the addres
   const agent = createUserAgent(server.url)
   const confirm = await agent.get(await linkFor(agent, who, await fromApp(agent)))
   expect(confirm.body).toContain('This user name is taken')
-  const again = await agent.submit(confirm, 'sign-up-confirm', { username: 'bob' })
+  const again = await agent.submit(confirm, 'confirm', { username: 'bob' })
   expect([again.status, again.body]).toEqual([400, expect.stringContaining('This user name is taken')])
-  const next = await agent.submit(again, 'sign-up-confirm', { username: 'alice-the-second' })
+  const next = await agent.submit(again, 'confirm', { username: 'alice-the-second' })
   expect(answerOf(await goThrough(agent, next)).has('code')).toBe(true)
   expect(await oauth.users.hasPassword('alice-the-second', PASSWORD)).toBe(true)
 })
@@ -152,7 +152,7 @@ test('an address that became somebody else’s meanwhile makes no second account
   const agent = createUserAgent(server.url)
   const confirm = await agent.get(await linkFor(agent, who))
   await oauth.users.create({ username: 'quicker', email: who.email.toUpperCase(), email_verified: true })
-  const refused = await agent.submit(confirm, 'sign-up-confirm')
+  const refused = await agent.submit(confirm, 'confirm')
   expect([refused.status, refused.body]).toEqual([
     410,
     expect.stringContaining('You have an account already'),
@@ -166,7 +166,7 @@ test('two links for one address, used at once, make one account', async () => {
   const pages: Page[] = []
   for (const [at, agent] of agents.entries())
     pages.push(await agent.get(await linkFor(agent, { username: `twice-${at}`, email, password: PASSWORD })))
-  const ends = await Promise.all(agents.map(async (agent, at) => agent.submit(pages[at]!, 'sign-up-confirm')))
+  const ends = await Promise.all(agents.map(async (agent, at) => agent.submit(pages[at]!, 'confirm')))
   expect(ends.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 410])
   expect(await server.database.query(`select from users where username like 'twice-%'`)).toHaveLength(1)
 })
@@ -213,7 +213,7 @@ describe('prompt=create', () => {
     const page = await agent.get(create({ login_hint: who.email }))
     expect(page.body).toContain(`value="${who.email}"`)
     const confirm = await agent.get(await linkFor(agent, who, page))
-    const next = await agent.submit(confirm, 'sign-up-confirm')
+    const next = await agent.submit(confirm, 'confirm')
     expect(answerOf(await goThrough(agent, next)).has('code')).toBe(true)
   })
 
@@ -231,7 +231,7 @@ describe('prompt=create', () => {
     await goThrough(agent, await agent.get(authorizationUrl(server)))
     const who = someone()
     const page = await agent.get(create())
-    const next = await agent.submit(await agent.get(await linkFor(agent, who, page)), 'sign-up-confirm')
+    const next = await agent.submit(await agent.get(await linkFor(agent, who, page)), 'confirm')
     expect(answerOf(await goThrough(agent, next)).has('code')).toBe(true)
     expect((await agent.get(`${server.url}/account`)).body).toContain(who.username)
   })
@@ -288,7 +288,7 @@ describe('who may', () => {
     expect((await off.get(link.replace(first.url, ''))).status).toBe(404)
     // It comes back.
     const confirm = await agent.get(link)
-    expect((await agent.submit(confirm, 'sign-up-confirm')).body).toContain('you are signed in')
+    expect((await agent.submit(confirm, 'confirm')).body).toContain('you are signed in')
   })
 
   test.each([
