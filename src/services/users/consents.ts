@@ -1,11 +1,8 @@
 /** What users have allowed clients: remembered per user and client, by scopes, resources and the lines of parameters. */
-import type { ApprovalRequest, Parameter } from '../../doors/approval.ts'
+import type { ApprovalRequest } from '../../doors/approval.ts'
 import type { Client } from '../../doors/client.ts'
-import {
-  statements as authorizationStatements,
-  type ListedAuthorizationRow,
-} from '../../store/authorizations.ts'
-import { statements, withdraw, type ConnectedRow } from '../../store/consents.ts'
+import { statements as authorizationStatements } from '../../store/authorizations.ts'
+import { statements, withdraw } from '../../store/consents.ts'
 import type { Database } from '../../store/database.ts'
 import { isOrphan } from '../../store/failures.ts'
 import { OAuthError } from '../../protocol/errors.ts'
@@ -16,7 +13,8 @@ import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Audiences } from '../tokens/audiences.ts'
 import type { GivenBeside } from '../tokens/given-beside.ts'
 import { createNarrow } from '../tokens/narrowing.ts'
-import { linesOf, placeLineOf, rememberedText, wordsOfLine } from './consent-lines.ts'
+import { type ConnectedClient, toConnected } from './connected-client.ts'
+import { linesOf, placeLineOf, rememberedText } from './consent-lines.ts'
 
 export interface RememberedConsent {
   /** Another one after it was withdrawn and given again; undefined where there is none. */
@@ -67,22 +65,6 @@ export interface Consents {
    * others verify by themselves live to their end. False where there was nothing.
    */
   withdraw(userId: string, clientId: string): Promise<boolean>
-}
-
-/** What a client has of a user; instants are milliseconds since the epoch. */
-export interface ConnectedClient {
-  readonly clientId: string
-  /** Allowed or held, of all Authorizations. */
-  readonly scopes: readonly string[]
-  readonly resources: readonly string[]
-  /** What was allowed beside them: in English, as it is remembered, and for people. */
-  readonly lines: readonly { readonly text: string; readonly words: Words }[]
-  /** The first that is known. */
-  readonly since: number
-  /** When a code or refresh token was last exchanged, or something allowed. */
-  readonly usedAt: number
-  /** Whether it can get access tokens without the user, by a refresh token. */
-  readonly refreshable: boolean
 }
 
 const NONE: ReadonlySet<string> = new Set()
@@ -232,27 +214,4 @@ export function createConsents(
 export function optionalScopes({ client, scopes }: ApprovalRequest): ReadonlySet<string> {
   const named = client.metadata['optional_scopes'] as readonly string[] | undefined
   return named === undefined ? NONE : new Set(named.filter((scope) => scopes.has(scope)))
-}
-
-function toConnected(
-  { clientId, scopes, resources, lines, grantedAt }: ConnectedRow,
-  held: readonly ListedAuthorizationRow[],
-  parameters: readonly Parameter[],
-): ConnectedClient {
-  const granted = grantedAt === null ? [] : [grantedAt.getTime()]
-  /** Two keys may say the same. */
-  const texts = new Map(Object.entries(lines ?? {}).map(([key, text]) => [text, key]))
-  return {
-    clientId,
-    scopes: united(scopes ?? [], ...held.map((one) => one.scopes)),
-    resources: united(resources ?? [], ...held.map((one) => one.resources)),
-    lines: [...texts].map(([text, key]) => ({ text, words: wordsOfLine(parameters, key, text) })),
-    since: Math.min(...granted, ...held.map(({ createdAt }) => createdAt.getTime())),
-    usedAt: Math.max(...granted, ...held.map(({ usedAt, createdAt }) => (usedAt ?? createdAt).getTime())),
-    refreshable: held.some(({ refreshable }) => refreshable),
-  }
-}
-
-function united(...lists: readonly (readonly string[])[]): string[] {
-  return [...new Set(lists.flat())]
 }
