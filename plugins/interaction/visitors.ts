@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { BrowserCall, Interaction, Session } from '../../src/doors/interaction.ts'
+import type { Wire } from '../../src/protocol/wire.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { STEPS } from '../browser/index.ts'
 import { purposeOf } from './form-check.ts'
@@ -12,8 +13,8 @@ import type { InteractionStore, Stored } from './store.ts'
 export interface Visitors {
   /** Before anything is stored: only who is signed in for good counts. */
   atFirst(begin: () => Stored, request: ApprovalRequest, call: BrowserCall): Promise<Interaction>
-  /** On its pages. */
-  underWay(stored: Stored, request: ApprovalRequest, call: BrowserCall): Promise<Interaction>
+  /** On its pages, or with a form of one: the session that it opens is the same for the same form. */
+  underWay(stored: Stored, request: ApprovalRequest, call: BrowserCall, form?: Wire): Promise<Interaction>
   /** Of this session. */
   of(
     stored: Stored,
@@ -85,21 +86,21 @@ export function createVisitors(
   }
 
   /** Whoever signed in last, for good or not yet. What lacks nothing for this request is a session from here on. */
-  async function latest(request: ApprovalRequest, call: BrowserCall): Promise<Session | null> {
+  async function latest(request: ApprovalRequest, call: BrowserCall, form?: Wire): Promise<Session | null> {
     const session = await browser.session(call.request)
     const begun = await browser[STEPS].unfinished(call.request)
     if (begun === null || (session !== null && session.authenticatedAt >= begun.authenticatedAt))
       return session
     const missing = await assurance.missing(begun.userId, begun, request)
-    return missing.length > 0 ? begun : browser[STEPS].raise(call, begun, NOTHING_MORE, request)
+    return missing.length > 0 ? begun : browser[STEPS].raise(call, begun, NOTHING_MORE, request, form)
   }
 
   return {
     async atFirst(begin, request, call) {
       return view(begin, request, await browser.session(call.request), call, {})
     },
-    underWay: async (stored, request, call) =>
-      view(() => stored, request, await latest(request, call), call, stored.notes),
+    underWay: async (stored, request, call, form) =>
+      view(() => stored, request, await latest(request, call, form), call, stored.notes),
     of: async (stored, request, session, call) => view(() => stored, request, session, call, stored.notes),
   }
 }

@@ -117,7 +117,7 @@ export function createWalk(fastify: FastifyInstance, options: WalkOptions): Walk
       await endings.check(stored.asked, request)
       // Only now is it asked who is there: a session may have been renewed by what is noted.
       if (form !== undefined) await browser[STEPS].adopt(call, form)
-      return { stored, interaction: await visitors.underWay(stored, request, call) }
+      return { stored, interaction: await visitors.underWay(stored, request, call, form) }
     },
 
     async goOn({ stored, interaction: { request, session: before } }, step, wire, result, call) {

@@ -3,7 +3,7 @@
  * @needs latchkey-own-data
  */
 import { Client } from 'pg'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { applyUser } from '../../../src/import/users.ts'
 import { bearer } from '../../support/requests.ts'
@@ -18,11 +18,12 @@ import {
   refresh,
   SEED,
 } from '../../support/sign-in.ts'
-import { createUserAgent, findForm } from '../../support/user-agent.ts'
+import { createUserAgent, findForm, type Page } from '../../support/user-agent.ts'
 import { age, eventsOf, open } from '../account/owner.ts'
 import { askByPage, as, giveName, keepAccount, makeDue, PASSWORD, somebody } from './people.ts'
 import { isThere } from '../../support/left-out.ts'
 
+const SESSION = 'latchkey-session'
 const ROOT = { username: 'root', password: PASSWORD, roles: ['admin'] }
 const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
 const { users, sessions, consents, accountDeletions, passwordResets, emailLinks } = kernelOf(server.server)
@@ -145,9 +146,28 @@ describe('until it is due', () => {
     const pages = await Promise.all(both.map(async (one) => one.submit(page, 'keep-account')))
     const said = pages.map(({ status, body }) => [status, body.includes('id="kept"')])
     expect(said).toEqual(both.map(() => [200, true]))
-    expect(new Set(both.map(({ cookies }) => cookies.get('session'))).size).toBe(1)
+    expect(new Set(both.map(({ cookies }) => cookies.get(SESSION))).size).toBe(1)
     const events = await eventsOf(server, 'user.deletion_cancelled')
     expect(events.filter((one) => one.user === user.id)).toHaveLength(1)
+  })
+
+  test('a form that keeps it and is sent once more while the first is being taken leads to the same session', async () => {
+    const user = await somebody(server)
+    await askByPage(server, await as(server, user))
+    const agent = createUserAgent(server.url)
+    const page = await giveName(agent, await open(server, agent), user)
+    const [first, second] = [agent, agent.clone()]
+    const { cancel } = accountDeletions
+    const sentAgain = Promise.withResolvers<Page>()
+    vi.spyOn(accountDeletions, 'cancel').mockImplementationOnce(async (id) => {
+      const isCancelled = await cancel(id)
+      sentAgain.resolve(await second.submit(page, 'keep-account'))
+      return isCancelled
+    })
+    const pages = [await first.submit(page, 'keep-account'), await sentAgain.promise]
+    expect(pages.map(({ body }) => body.includes('id="kept"'))).toEqual([true, true])
+    expect(first.cookies.get(SESSION)).toBe(second.cookies.get(SESSION))
+    expect(first.cookies.get(SESSION)).toBeDefined()
   })
 
   test('that it is kept is told to nobody else who signs in with the browser before they have read it', async () => {
