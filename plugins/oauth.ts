@@ -68,7 +68,9 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     kernel.doors.close()
     for (const sentence of kernel.profiles.open()) fastify.log.info(sentence)
     await kernel.start()
-    if (seeds && config.SEED_FILE !== undefined) await kernel.seeder.applyFile(config.SEED_FILE)
+    if (!seeds) return
+    await kernel.seeder.applyBrought()
+    if (config.SEED_FILE !== undefined) await kernel.seeder.applyFile(config.SEED_FILE)
   })
   // Not before: whom it tells something may ask it back at once, for its keys. And a command listens to nobody.
   fastify.addHook('onListen', async () => kernel.courier.start())

@@ -4,6 +4,7 @@
  */
 import account from '../plugins/account/index.ts'
 import admin from '../plugins/admin/index.ts'
+import adminApi from '../plugins/admin-api/index.ts'
 import authorize from '../plugins/authorize/index.ts'
 import code from '../plugins/authorize/code.ts'
 import responseModes from '../plugins/authorize/response-modes.ts'
@@ -121,6 +122,7 @@ export const PLUGINS = [
   sessionManagement,
   account,
   admin,
+  adminApi,
   ownData,
   mail,
   notices,

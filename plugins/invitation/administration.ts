@@ -8,6 +8,7 @@ import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
+import type { Invitations } from './invite.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
@@ -38,34 +39,30 @@ const NO_ADDRESS = message(
 )
 const TAKEN = message('This is the confirmed address of another user.')
 
-/** `kind` is that of the delivery which sends them. */
-export async function addAdministration(fastify: FastifyInstance, kind: string): Promise<void> {
+export async function addAdministration(fastify: FastifyInstance, invitations: Invitations): Promise<void> {
   const { admin, oauth, language, letters, pages } = fastify
   const { passwordResets } = kernelOf(fastify)
   await pages.add(PART, new URL('../../templates/admin-user-invitation.eta', import.meta.url))
 
   /** By a mail in the language that this administrator reads, for who has chosen none. */
-  async function invite({ id: user }: User, call: PageCall): Promise<void> {
+  async function invite(user: User, call: PageCall): Promise<void> {
     const { tags } = await language.reader(call, true)
-    await oauth.enqueue(kind, { user, locales: tags.join(' ') })
-    oauth.audit.observe({ type: 'user.invited', user, details: {} })
+    await invitations.invite(user, tags.join(' '))
   }
 
   const area = admin.addUserPart({
     name: 'invitation',
     part: PART,
-    async model({ id: userId, disabled, claims, username }, call): Promise<UserInvitation | null> {
-      const { email } = claims
-      if (!letters.isOn() || disabled || typeof email !== 'string') return null
+    async model(user, call): Promise<UserInvitation | null> {
+      if (!(await invitations.mayInvite(user))) return null
+      const { id: userId } = user
       const until = await passwordResets.invitedUntil(userId)
-      // Whoever has a password was here.
-      if (until === null && (await oauth.users.canSignInByPassword(username))) return null
       const { invitation = '' } = call.wire
       const done =
         typeof invitation === 'string' && Object.hasOwn(DONE, invitation) ? DONE[invitation]! : null
       return {
         userId,
-        email,
+        email: String(user.claims['email']),
         until: until === null ? null : new Date(until),
         send: area.target(call, SEND, userId),
         withdraw: area.target(call, WITHDRAW, userId),
@@ -112,9 +109,8 @@ export async function addAdministration(fastify: FastifyInstance, kind: string):
     await invite(user, call)
     return 'sent'
   })
-  serve(WITHDRAW, async ({ id: user }) => {
-    if (await passwordResets.withdraw(user))
-      oauth.audit.observe({ type: 'user.invitation_withdrawn', user, details: {} })
+  serve(WITHDRAW, async (user) => {
+    await invitations.withdraw(user)
     return 'withdrawn'
   })
 }

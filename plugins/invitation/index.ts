@@ -9,7 +9,9 @@ import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { serveNewPassword } from '../new-password-page.ts'
 import { addAdministration } from './administration.ts'
+import { createInvitations } from './invite.ts'
 import { invitationLetter } from './letter.ts'
+import { addOperations } from './operations.ts'
 
 export const KIND = 'invitation'
 const PATH = '/invitation'
@@ -50,7 +52,9 @@ async function invitation(fastify: FastifyInstance): Promise<void> {
     find: async (token) => (await passwordResets.find(token))?.user ?? null,
     setPassword: passwordResets.setPassword,
   })
-  if (fastify.hasDecorator('admin')) await addAdministration(fastify, KIND)
+  const invitations = createInvitations(fastify, KIND)
+  if (fastify.hasDecorator('admin')) await addAdministration(fastify, invitations)
+  if (fastify.hasDecorator('adminApi')) addOperations(fastify.adminApi, invitations)
 }
 
 export default fp(invitation, {

@@ -9,10 +9,12 @@ import { addDataPage } from './data-page.ts'
 import { addDeletion } from './deletion.ts'
 import { addDownload } from './download.ts'
 import { addKeepAccount } from './keep-account.ts'
+import { addOperations } from './operations.ts'
 
 async function ownData(fastify: FastifyInstance): Promise<void> {
   await addKeepAccount(fastify)
   if (fastify.hasDecorator('admin')) await addAdministration(fastify)
+  if (fastify.hasDecorator('adminApi')) addOperations(fastify)
   if (!fastify.hasDecorator('account')) return
   const area = await addDataPage(fastify)
   addDownload(fastify, area)

@@ -10,6 +10,7 @@ import { addAdministration } from './administration.ts'
 import { createAssertions } from './assertions.ts'
 import { createChallenges } from './challenges.ts'
 import { addOffer } from './offer.ts'
+import { addOperations } from './operations.ts'
 import { createPasskeys, type Passkeys, USER_HANDLES } from './passkeys.ts'
 import { addSecurity } from './security.ts'
 import { addSignIn } from './sign-in.ts'
@@ -41,6 +42,7 @@ async function passkeys(fastify: FastifyInstance): Promise<void> {
   await addSignIn(fastify, own, assertions)
   await addStepUp(fastify, own, assertions)
   if (fastify.hasPlugin('latchkey-admin')) await addAdministration(fastify, own)
+  if (fastify.hasDecorator('adminApi')) addOperations(fastify.adminApi, own)
   if (!fastify.hasPlugin('latchkey-account')) return
   await addSecurity(fastify, party, own, challenges)
   await addOffer(fastify, party, own)

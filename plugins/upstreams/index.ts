@@ -13,6 +13,7 @@ import { createFlows } from './flows.ts'
 import { addLinkedSignIns } from './linked-sign-ins.ts'
 import { createLinks, type LinkedSignIns } from './links.ts'
 import { addNewcomers } from './newcomers.ts'
+import { addOperations } from './operations.ts'
 import { createProvider } from './provider.ts'
 import { addSignIn } from './sign-in.ts'
 import { addSignOut } from './sign-out.ts'
@@ -39,6 +40,7 @@ async function upstreams(fastify: FastifyInstance): Promise<void> {
     addAdminUpstreams(fastify)
     await addAdminLinks(fastify, links)
   }
+  if (fastify.hasDecorator('adminApi')) addOperations(fastify.adminApi, links)
   // Read before anybody waits for a page.
   fastify.addHook('onReady', async () => {
     await kernelOf(fastify).upstreams.all()

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander'
 import type { FastifyInstance } from 'fastify'
 import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
-import { ClientMetadata, type ClientInformation } from '../protocol/client-metadata.ts'
+import { ClientMetadata, clientToWire, type ClientInformation } from '../protocol/client-metadata.ts'
 import { metadataError, OAuthError } from '../protocol/errors.ts'
 import { isMessage } from '../protocol/message.ts'
 import { CLIENT_KINDS, type ClientKindName } from '../services/clients/client-kinds.ts'
@@ -70,7 +70,7 @@ export function clientCommand(): Command {
           search === undefined
             ? await clients.list(after, most)
             : (await clients.search(search, { limit: most })).found
-        print(listed.map(toWire), listed.map(toLine), json)
+        print(listed.map(clientToWire), listed.map(toLine), json)
       }),
     )
   withJson(command.command('show <client_id>').description('one client, without its secrets')).action(
@@ -130,7 +130,7 @@ async function change(
 ): Promise<void> {
   await withServer(
     async (oauth, server) => {
-      const client = toWire(await work(oauth, server).catch(tellOfPlugins))
+      const client = clientToWire(await work(oauth, server).catch(tellOfPlugins))
       print(client, toLines(client), json)
     },
     { begins },
@@ -148,11 +148,6 @@ async function get(clients: Kernel['clients'], id: string): Promise<ClientInform
   const client = await clients.find(id)
   if (client === null) throw metadataError('client_id', 'is not registered')
   return client
-}
-
-/** RFC 7591 §2: on the wire, `scope` is a string. */
-function toWire({ scope = [], ...client }: ClientInformation): Record<string, unknown> {
-  return { ...client, scope: scope.join(' ') }
 }
 
 function toLine(client: ClientInformation): string {

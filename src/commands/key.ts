@@ -6,7 +6,7 @@ import { ConfigError } from '../config.ts'
 import { metadataError } from '../protocol/errors.ts'
 import { whatRevokingEnds } from '../words/key-revocation.ts'
 import { DATABASE } from '../services/keys/database-keys.ts'
-import type { KeyRecord } from '../services/keys/ring-key.ts'
+import { keyToWire, type KeyOnWire } from '../services/keys/key-wire.ts'
 import { withJson } from './json-option.ts'
 import { print, withServer } from './run.ts'
 
@@ -21,7 +21,7 @@ export function keyCommand(): Command {
   withJson(command.command('list').description('published keys: next, current and retiring')).action(
     async ({ json }: Options) =>
       withServer(async ({ keys }) => {
-        const listed = keys.keys().map((key) => describe(keys, key))
+        const listed = keys.keys().map((key) => keyToWire(keys, key))
         print(listed, listed.map(toLine), json)
       }),
   )
@@ -32,8 +32,8 @@ export function keyCommand(): Command {
       .option('--algorithm <alg>', 'only the key of this algorithm'),
   ).action(async ({ json, algorithm }: Options) =>
     withServer(async ({ keys }) => {
-      const rotated: Described[] = []
-      for (const one of chosen(keys, algorithm)) rotated.push(describe(keys, await keys.rotate(one)))
+      const rotated: KeyOnWire[] = []
+      for (const one of chosen(keys, algorithm)) rotated.push(keyToWire(keys, await keys.rotate(one)))
       print(algorithm === undefined ? rotated : rotated[0], rotated.map(toLine), json)
     }),
   )
@@ -47,7 +47,7 @@ export function keyCommand(): Command {
   ).action(async (kid: string, { json, yes }: Options) =>
     withServer(async ({ keys, config }) => {
       if (!yes) throw new ConfigError(await explain(keys, kid, config.OIDC_KEY_PUBLISH))
-      const revoked = describe(keys, await keys.revoke(kid))
+      const revoked = keyToWire(keys, await keys.revoke(kid))
       print(revoked, [toLine(revoked)], json)
     }),
   )
@@ -72,23 +72,7 @@ function chosen(keys: Kernel['keys'], algorithm: string | undefined): Iterable<s
   throw new ConfigError(`--algorithm must be one of ${keys.algorithms.join(', ')}.`)
 }
 
-type Described = ReturnType<typeof describe>
-
-function describe(keys: Kernel['keys'], key: KeyRecord) {
-  const instant = (time: number | null): string | null =>
-    time === null ? null : new Date(time).toISOString()
-  return {
-    kid: key.kid,
-    alg: key.algorithm,
-    state: keys.stateOf(key),
-    store: key.store,
-    created_at: instant(key.createdAt),
-    signs_from: instant(key.signsFrom),
-    retires_at: instant(key.retiresAt),
-  }
-}
-
-function toLine({ kid, alg, state, store, signs_from: from, retires_at: until }: Described): string {
+function toLine({ kid, alg, state, store, signs_from: from, retires_at: until }: KeyOnWire): string {
   const place = store === DATABASE ? '' : `  in ${store}`
   return `${kid}  ${alg}  ${state.padEnd(8)}  signs from ${from}${until === null ? '' : `  until ${until}`}${place}`
 }

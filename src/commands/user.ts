@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
 import { userError } from '../protocol/user-members.ts'
+import { userToWire } from '../services/users/user-wire.ts'
 import type { User } from '../services/users/user.ts'
 import { withJson } from './json-option.ts'
 import { wholeNumber } from './option.ts'
@@ -46,7 +47,7 @@ export function userCommand(): Command {
           search === undefined
             ? await users.list({ after: after ?? '', limit: most })
             : (await users.search(search, { limit: most })).found
-        print(listed.map(toWire), listed.map(toLine), json)
+        print(listed.map(userToWire), listed.map(toLine), json)
       }),
     )
   withJson(command.command('show <username>').description('one user')).action(
@@ -136,16 +137,11 @@ async function show(
 ): Promise<void> {
   await withServer(
     async (oauth) => {
-      const wire = { ...toWire(await work(oauth)), ...(password === undefined ? {} : { password }) }
+      const wire = { ...userToWire(await work(oauth)), ...(password === undefined ? {} : { password }) }
       print(wire, toLines(wire), json)
     },
     { begins },
   )
-}
-
-function toWire({ id, username, roles, disabled, deletesAt, claims }: User): Record<string, unknown> {
-  const deletion = deletesAt === null ? {} : { deletes_at: new Date(deletesAt).toISOString() }
-  return { sub: id, username, roles, disabled, ...deletion, ...claims }
 }
 
 function toLine({ username, roles, disabled, deletesAt }: User): string {

@@ -1,5 +1,5 @@
 /** Addresses that programs call: what they send, who calls, and what they are answered. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
 import type { AccessToken } from '../../plugins/require-scope/access-token.ts'
 import type { Bag } from '../protocol/bag.ts'
@@ -60,6 +60,11 @@ export interface Endpoint<P extends TObject = TObject, Who extends Caller = 'cli
   readonly publicClients?: boolean
   /** Scopes that a `bearer`'s token must have, all of them; else 403 `insufficient_scope` (RFC 6750 §3.1). */
   readonly scopes?: readonly string[]
+  /**
+   * Which tokens of a `bearer` are taken: by default those for the server itself. A plugin that registers `@latchkey/require-scope` for a
+   * resource of its own gives what that registration decorates.
+   */
+  readonly requireScope?: FastifyInstance['requireScope']
   /** Whether pages of any origin may call it from a browser (CORS), without cookies; the same for all methods. Default false. */
   readonly cors?: boolean
   /** Of the form or the query, or of the JSON body's own members: what does not fit is `invalid_request`. */

@@ -158,6 +158,7 @@ const ENDPOINT: Shape<Endpoint> = {
   body: maybe(oneOf('form', 'json')),
   publicClients: maybe(BOOLEAN),
   scopes: maybe(TEXTS),
+  requireScope: maybe(FUNCTION),
   cors: maybe(BOOLEAN),
   parameters: PARAMETERS,
   handle: FUNCTION,

@@ -90,7 +90,10 @@ interface Finder<Who extends Caller> extends Pick<Served, 'guard'> {
 }
 
 type Finders = { readonly [Who in Caller]: (endpoint: EndpointOptions) => Finder<Who> }
-type EndpointOptions = Pick<Endpoint, 'path' | 'method' | 'publicClients' | 'scopes' | 'parameters'>
+type EndpointOptions = Pick<
+  Endpoint,
+  'path' | 'method' | 'publicClients' | 'scopes' | 'requireScope' | 'parameters'
+>
 
 function findersOf(fastify: FastifyInstance, authenticate: Authenticate, doors: Doors): Finders {
   return {
@@ -105,11 +108,11 @@ function findersOf(fastify: FastifyInstance, authenticate: Authenticate, doors: 
         },
       }
     },
-    bearer({ path, scopes = [] }) {
-      if (!fastify.hasDecorator('requireScope'))
+    bearer({ path, scopes = [], requireScope }) {
+      if (requireScope === undefined && !fastify.hasDecorator('requireScope'))
         throw new ConfigError(`The endpoint ${path} takes tokens, so it needs latchkey-resource-server.`)
       return {
-        guard: fastify.requireScope(...scopes),
+        guard: (requireScope ?? fastify.requireScope)(...scopes),
         async find(request, reply, sent) {
           const token = (request as { [verifiedToken]?: AccessToken })[verifiedToken]!
           request.actor = { kind: 'client', id: token.clientId }

@@ -101,6 +101,11 @@ const SCOPE_LISTS: readonly string[] = ['scope', 'default_scope', 'optional_scop
 /** A client's registration by its RFC 7591 names; `scope` is a list in code. Plugins add members of their own. */
 export type ClientInformation = Static<typeof ClientMetadata> & Record<string, unknown>
 
+/** RFC 7591 §2: on the wire, `scope` is a string. */
+export function clientToWire({ scope = [], ...client }: ClientInformation): Record<string, unknown> {
+  return { ...client, scope: scope.join(' ') }
+}
+
 export interface ParsedMetadata {
   members: ClientInformation
   /** Names that nobody knows: ignored (RFC 7591 §2), and named in a warning. */

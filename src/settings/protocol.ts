@@ -46,6 +46,11 @@ export const ProtocolSettings = {
     description:
       'whether people make accounts themselves: off, on, or with an address at one of these domains',
   }),
+  ADMIN_API: Type.Enum(['off', 'on'], {
+    default: 'off',
+    description:
+      'whether programs administer the server, by tokens with the scopes latchkey:… at /admin/api/v1',
+  }),
   OIDC_REGISTRATION: Type.Enum(['off', 'token', 'open'], {
     default: 'off',
     description:

@@ -31,6 +31,9 @@ export interface Seeder {
   judgeFile(path: string): Promise<readonly string[]>
   /** The same as `applyFile` of content that no file holds; a secret of a client works `overlap` seconds beside its successor. */
   apply(content: Entry, overlap: number): Promise<void>
+  /** What a plugin of ours needs registered, by the same rule: said while the server starts, and applied before the file is. */
+  bring(content: Entry): void
+  applyBrought(): Promise<void>
   /** What is being applied ends soon, with an `AbortError`: what of it is stored stays, and the next start goes on from there. */
   stop(): void
 }
@@ -102,13 +105,19 @@ export function createSeeder(given: SeederOptions): Seeder {
     )
   }
 
+  const brought: Entry[] = []
   const asSeed = async (work: () => Promise<void>) => runAs({ kind: 'seed', id: null }, work)
+  const applyContent = async (source: Source, content: Entry, overlap: number) =>
+    asSeed(async () => apply(source, sectionsOf(content, source, log), overlap))
   return {
     applyFile: async (path) => asSeed(async () => apply('SEED_FILE', await readSeedFile(path, log), 0)),
     stop: () => stopping.abort(),
     judgeFile: async (path) => judgeSeed(await readSeedFile(path, log), given),
-    apply: async (content, overlap) =>
-      asSeed(async () => apply('The demo', sectionsOf(content, 'The demo', log), overlap)),
+    apply: async (content, overlap) => applyContent('The demo', content, overlap),
+    bring: (content) => void brought.push(content),
+    async applyBrought() {
+      for (const content of brought) await applyContent('The server', content, 0)
+    },
   }
 }
 

@@ -34,6 +34,12 @@ export interface ImportedUser {
   disabled?: boolean
 }
 
+/** What may be laid over a user beside their members, in the same transaction. */
+export interface UpdateOptions extends ImportedUser, Kept {
+  /** Whether they may sign in; what `disable` and `enable` do. Default: as before. */
+  enabled?: boolean | undefined
+}
+
 export interface UserRegistry extends UserFinder, UserAuthentication {
   /**
    * Registers a user: `username`, and where they are known `password`, `roles` and the standard claims by their wire
@@ -44,7 +50,7 @@ export interface UserRegistry extends UserFinder, UserAuthentication {
    * Lays members over those of a user; a claim that is null is taken away. A password ends what was, as `setPassword`.
    * An imported one is taken where `takesPassword` says so.
    */
-  update(username: string, members: unknown, options?: ImportedUser & Kept): Promise<User>
+  update(username: string, members: unknown, options?: UpdateOptions): Promise<User>
   /** Whether an imported hash would be the user's: they have no password, or another imported one, never used here. */
   takesPassword(username: string, passwordHash: string): Promise<boolean>
   /** From now on it alone is right. Every session, code and Authorization of the user ends with the old one. */
@@ -76,7 +82,7 @@ export interface OwnUserRegistry extends UserRegistry {
 }
 
 /** What a change of a user demands. */
-interface Demanded extends Kept {
+interface Demanded extends UpdateOptions {
   /** The mark of the password that they have. */
   replaces?: string
 }
@@ -154,30 +160,31 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
   async function update(
     username: string,
     input: unknown,
-    { keepOneWith, replaces, ...imported }: ImportedUser & Demanded = {},
+    { keepOneWith, replaces, ...laid }: Demanded = {},
   ): Promise<User> {
     const { username: wanted, password, roles, claims } = parse(input)
     const key = usernameKey(username)
     if (wanted !== undefined && usernameKey(wanted) !== key)
       throw userError('username', reason('cannot be changed'))
-    assertReadable(imported.passwordHash)
+    assertReadable(laid.passwordHash)
     const had = password === undefined ? undefined : await findRowByName(database, username)
     const chooser = { username, roles: roles ?? had?.roles, inPerson: replaces !== undefined }
     const passwordHash = await hash(password, chooser)
     const changed = change(async (query, note) => {
-      const holders = await lockHolders(query, roles === undefined ? undefined : keepOneWith)
+      const isLosing = roles !== undefined || laid.enabled === false
+      const holders = await lockHolders(query, isLosing ? keepOneWith : undefined)
       const [before] = await query(statements.lock, [key])
       if (replaces !== undefined && before !== undefined && passwordMark(before) !== replaces)
         throw new AnotherPassword()
       const [row] = await query(statements.update, [key, claims, roles ?? null, passwordHash])
       if (before === undefined || row === undefined) return undefined
       await claimAddress(query, row, claims)
-      if (keepOneWith !== undefined && !row.roles.includes(keepOneWith))
+      if (keepOneWith !== undefined && (!row.roles.includes(keepOneWith) || laid.enabled === false))
         assertKept(keepOneWith, holders, row.id)
       const changes = changesBetween(membersOf(before), membersOf(row))
       if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: row.id, details: { changes } })
       if (passwordHash !== null) await endWithPassword(query, note, row.id)
-      return lay(query, note, row, imported)
+      return lay(query, note, row, laid)
     })
     return changed.catch((error: unknown) => {
       throw toRefusal(error)
@@ -189,13 +196,14 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
     query: Query,
     note: Note,
     row: UserRow,
-    imported: ImportedUser,
+    { passwordHash, disabled = false, enabled = disabled ? false : undefined }: UpdateOptions,
   ): Promise<UserRow | undefined> {
-    if (imported.passwordHash !== undefined && takes(row, imported.passwordHash)) {
-      await query(statements.rehash, [row.id, row.passwordHash, imported.passwordHash])
+    if (passwordHash !== undefined && takes(row, passwordHash)) {
+      await query(statements.rehash, [row.id, row.passwordHash, passwordHash])
       await endWithPassword(query, note, row.id)
     }
-    return imported.disabled && !row.disabledAt ? disable(query, note, row.username) : row
+    if (enabled === undefined || enabled === !row.disabledAt) return row
+    return (enabled ? enable : disable)(query, note, row.username)
   }
 
   /** Holders first, then the user's row, as all changes do. */

@@ -1,0 +1,81 @@
+/** `/audit-events`: what happened, the newest first. */
+import type { FastifyInstance } from 'fastify'
+import type { AuditEvent } from '../../src/events.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import { limitOf, listAnswer, ListQuery, nameAfter, pageOf } from './lists.ts'
+import type { AdminApi } from './operations.ts'
+
+const Text = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }))
+const Instant = (description: string) =>
+  Type.Optional(Type.String({ maxLength: 40, format: 'date-time', description }))
+const Query = Type.Object({
+  ...ListQuery.properties,
+  type: Text('Only those of this type, such as user.signed_in.'),
+  user: Text('The sub of a user: events about them, or by them.'),
+  client_id: Text('Events about this client, or by it.'),
+  request_id: Text('Events of one request.'),
+  since: Instant('From this instant on.'),
+  until: Instant('Before this instant.'),
+})
+const EventSchema = Type.Object({
+  id: Type.String(),
+  at: Type.String({ format: 'date-time' }),
+  type: Type.String(),
+  count: Type.Integer({ description: 'How many of them are told of together.' }),
+  actor: Type.Object({ kind: Type.String(), id: Type.Optional(Type.String()) }),
+  user: Type.Optional(Type.String()),
+  client_id: Type.Optional(Type.String()),
+  address: Type.Optional(Type.String()),
+  request_id: Type.Optional(Type.String()),
+  details: Type.Object({}),
+})
+
+export function addAuditEvents({ oauth }: FastifyInstance, api: AdminApi): void {
+  api.serve({
+    method: 'GET',
+    path: '/audit-events',
+    name: 'listAuditEvents',
+    summary: 'What happened, the newest first; a page may have none and still go on',
+    scope: 'latchkey:audit:read',
+    query: Query,
+    answer: listAnswer('events', EventSchema),
+    async handle(query) {
+      const { type, user, client_id: client, request_id: requestId } = query
+      const filter = {
+        type,
+        user,
+        client,
+        requestId,
+        since: instantOf('since', query.since),
+        until: instantOf('until', query.until),
+      }
+      const before = nameAfter(query) || undefined
+      const { events, next } = await oauth.audit.list(filter, { before, limit: limitOf(query) })
+      return pageOf('events', events.map(toWire), next === null ? null : [next])
+    },
+  })
+}
+
+function instantOf(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(text)
+    ? Date.parse(text)
+    : NaN
+  if (Number.isNaN(time))
+    throw new OAuthError('invalid_request', `${name} must be an instant, such as 2026-01-31T12:00:00Z`)
+  return time
+}
+
+function toWire({ id, at, type, count, actor, user, client, address, requestId, details }: AuditEvent) {
+  const members = { user, client_id: client, address, request_id: requestId }
+  return {
+    id,
+    at: new Date(at).toISOString(),
+    type,
+    count,
+    actor: actor.id === null ? { kind: actor.kind } : actor,
+    ...Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)),
+    details,
+  }
+}

@@ -1,0 +1,101 @@
+/** The description of the interface in OpenAPI: what it says of each operation is what is answered. */
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect, test } from 'vitest'
+import { callerAs, startApi } from '../../support/admin-api.ts'
+import { getTokens } from '../../support/sign-in.ts'
+import { signedIn } from '../account/owner.ts'
+
+const server = await startApi()
+const { oauth } = server.server
+const call = await callerAs(server, 'all')
+interface Described {
+  readonly operationId: string
+  readonly summary: string
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly requestBody?: object
+  readonly responses: Readonly<
+    Record<string, { readonly content?: { 'application/json': { schema: object } } }>
+  >
+}
+const description = (await (await server.get('/admin/api/v1/openapi.json')).json()) as {
+  openapi: string
+  servers: { url: string }[]
+  paths: Record<string, Record<string, Described>>
+  components: { securitySchemes: { oauth: { flows: { clientCredentials: { scopes: object } } } } }
+}
+const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, described]) => ({
+    path,
+    method: method.toUpperCase(),
+    ...described,
+  })),
+)
+
+test('it names each once, with what it needs, and one place for all', () => {
+  expect([description.openapi, description.servers]).toEqual([
+    '3.1.0',
+    [{ url: `${server.url}/admin/api/v1` }],
+  ])
+  const names = operations.map(({ operationId }) => operationId)
+  expect(names.length).toBeGreaterThan(30)
+  expect(new Set(names).size).toBe(names.length)
+  const scopes = Object.keys(description.components.securitySchemes.oauth.flows.clientCredentials.scopes)
+  for (const { path, security, parameters = [], summary } of operations) {
+    expect(scopes).toEqual(expect.arrayContaining([...security[0]!['oauth']!]))
+    expect(summary).not.toBe('')
+    const named = parameters.filter((one) => one.in === 'path').map(({ name }) => name)
+    expect(named).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
+  }
+})
+
+test('each that it names is served, and nobody without a token gets in', async () => {
+  for (const { method, path } of operations) {
+    const body =
+      method === 'POST' || method === 'PATCH'
+        ? { body: '{}', headers: { 'content-type': 'application/json' } }
+        : {}
+    const answer = await server.request(`/admin/api/v1${path.replaceAll(/\{\w+\}/g, 'x')}`, {
+      method,
+      ...body,
+    })
+    expect([method, path, answer.status]).toEqual([method, path, 401])
+  }
+})
+
+test('what is answered to whoever looks at all that there is fits what it says', async () => {
+  const alice = (await oauth.users.find('alice'))!
+  const agent = await signedIn(server)
+  await getTokens(server, { scope: 'openid offline_access' }, agent)
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  const examples: Record<string, string> = {
+    sub: alice.id,
+    client_id: 'web',
+    name: 'read_books',
+    resource: encodeURIComponent(`${server.url}/admin/api/v1`),
+  }
+  let looked = 0
+  for (const { method, path, responses } of operations) {
+    if (method !== 'GET') continue
+    const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => examples[name]!)
+    const { status, body } = await call('GET', address)
+    const { content } = responses['200']!
+    const validate = ajv.compile(closed(content!['application/json'].schema))
+    expect([path, status, validate(body), validate.errors]).toEqual([path, 200, true, null])
+    looked++
+  }
+  expect(looked).toBeGreaterThan(14)
+})
+
+/** Refuses members that are not described, but where it describes none. */
+function closed(schema: object): object {
+  const { properties, items, ...rest } = schema as { properties?: Record<string, object>; items?: object }
+  const own = properties && Object.entries(properties).map(([name, one]) => [name, closed(one)] as const)
+  return {
+    ...rest,
+    ...(items === undefined ? {} : { items: closed(items) }),
+    ...(own === undefined || own.length === 0
+      ? {}
+      : { properties: Object.fromEntries(own), additionalProperties: false }),
+  }
+}
