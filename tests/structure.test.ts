@@ -23,6 +23,7 @@ const FLOORS = [
   ['src/http'],
   ['plugins'],
   ['src'],
+  ['src/serving'],
   ['src/commands', 'src/doctor', 'src/import', 'src/main.ts'],
 ] as const
 

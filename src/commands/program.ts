@@ -37,11 +37,11 @@ export async function run(argv: readonly string[]): Promise<void> {
   program
     .command('serve', { isDefault })
     .description('start the server')
-    .action(async () => (await import('./serve.ts')).serve(process.env))
+    .action(async () => (await import('../serving/serve.ts')).serve(process.env))
   program
     .command('prepare', { hidden: true })
     .description('what the first start on a database does, for `serve`')
-    .action(async () => (await import('./prepare.ts')).prepare(process.env))
+    .action(async () => (await import('../serving/prepare.ts')).prepare(process.env))
   withJson(program.command('migrate'))
     .description('bring the database to the newest schema')
     .action(async ({ json }: { json?: boolean }) => {

@@ -9,7 +9,7 @@ import { buildServer } from '../server.ts'
 import { runAs } from '../services/audit/origin.ts'
 import { begun } from './begun.ts'
 import { plainLog } from './plain-log.ts'
-import { readSettings } from './read-settings.ts'
+import { readSettings } from '../read-settings.ts'
 import { assertTables } from './tables.ts'
 import { kernelOf } from '../http/kernel-of.ts'
 

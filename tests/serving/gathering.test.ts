@@ -1,6 +1,6 @@
 /** Which workers take connections, by what they say of themselves. */
 import { expect, test } from 'vitest'
-import { createGathering, type Gathering } from '../../src/commands/gathering.ts'
+import { createGathering, type Gathering } from '../../src/serving/gathering.ts'
 
 const SECOND = 1000
 
