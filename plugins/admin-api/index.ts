@@ -22,7 +22,7 @@ async function adminApi(fastify: FastifyInstance): Promise<void> {
   if (config.ADMIN_API === 'off') return
   const resource = `${oauth.issuer}${PATH}`
   // What is changed or removed of it here stays so.
-  seeder.bring({
+  seeder.bring('ADMIN_API', {
     resources: [{ resource, name: 'Administration' }],
     scopes: Object.entries(SCOPES).map(([name, { text: description }]) => ({ name, description, resource })),
   })

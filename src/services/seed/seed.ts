@@ -32,7 +32,7 @@ export interface Seeder {
   /** The same as `applyFile` of content that no file holds; a secret of a client works `overlap` seconds beside its successor. */
   apply(content: Entry, overlap: number): Promise<void>
   /** What a plugin of ours needs registered, by the same rule: said while the server starts, and applied before the file is. */
-  bring(content: Entry): void
+  bring(source: Source, content: Entry): void
   applyBrought(): Promise<void>
   /** What is being applied ends soon, with an `AbortError`: what of it is stored stays, and the next start goes on from there. */
   stop(): void
@@ -105,7 +105,7 @@ export function createSeeder(given: SeederOptions): Seeder {
     )
   }
 
-  const brought: Entry[] = []
+  const brought: [Source, Entry][] = []
   const asSeed = async (work: () => Promise<void>) => runAs({ kind: 'seed', id: null }, work)
   const applyContent = async (source: Source, content: Entry, overlap: number) =>
     asSeed(async () => apply(source, sectionsOf(content, source, log), overlap))
@@ -114,9 +114,9 @@ export function createSeeder(given: SeederOptions): Seeder {
     stop: () => stopping.abort(),
     judgeFile: async (path) => judgeSeed(await readSeedFile(path, log), given),
     apply: async (content, overlap) => applyContent('The demo', content, overlap),
-    bring: (content) => void brought.push(content),
+    bring: (source, content) => void brought.push([source, content]),
     async applyBrought() {
-      for (const content of brought) await applyContent('The server', content, 0)
+      for (const [source, content] of brought) await applyContent(source, content, 0)
     },
   }
 }
