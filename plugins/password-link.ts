@@ -36,10 +36,13 @@ function addOperation(api: AdminApi, links: Pick<PasswordLinks, 'make'>): void {
     body: Type.Object({}),
     answer: {
       status: 201,
-      schema: Type.Object({
-        uri: Type.String({ description: 'In this answer alone. Whoever has it is taken for the user.' }),
-        expires_at: Type.String({ format: 'date-time' }),
-      }),
+      schema: Type.Object(
+        {
+          uri: Type.String({ description: 'In this answer alone. Whoever has it is taken for the user.' }),
+          expires_at: Type.String({ format: 'date-time' }),
+        },
+        { title: 'PasswordLink' },
+      ),
     },
     async handle(_query, call) {
       const { address: uri, expiresAt } = await links.make((await api.findUserToChange(call)).id)

@@ -18,18 +18,21 @@ const Query = Type.Object({
   since: Instant('From this instant on.'),
   until: Instant('Before this instant.'),
 })
-const EventSchema = Type.Object({
-  id: Type.String(),
-  at: Type.String({ format: 'date-time' }),
-  type: Type.String(),
-  count: Type.Integer({ description: 'How many of them are told of together.' }),
-  actor: Type.Object({ kind: Type.String(), id: Type.Optional(Type.String()) }),
-  user: Type.Optional(Type.String()),
-  client_id: Type.Optional(Type.String()),
-  address: Type.Optional(Type.String()),
-  request_id: Type.Optional(Type.String()),
-  details: Type.Object({}),
-})
+const EventSchema = Type.Object(
+  {
+    id: Type.String(),
+    at: Type.String({ format: 'date-time' }),
+    type: Type.String(),
+    count: Type.Integer({ description: 'How many of them are told of together.' }),
+    actor: Type.Object({ kind: Type.String(), id: Type.Optional(Type.String()) }),
+    user: Type.Optional(Type.String()),
+    client_id: Type.Optional(Type.String()),
+    address: Type.Optional(Type.String()),
+    request_id: Type.Optional(Type.String()),
+    details: Type.Object({}),
+  },
+  { title: 'AuditEvent' },
+)
 
 export function addAuditEvents({ oauth }: FastifyInstance, api: AdminApi): void {
   api.serve({

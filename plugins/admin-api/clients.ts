@@ -3,6 +3,7 @@
  * nor touches one that has any: whoever has its secret has what it may do.
  */
 import type { FastifyInstance } from 'fastify'
+import type { TProperties } from 'typebox'
 import { answer } from '../../src/doors/answer.ts'
 import type { BearerCall } from '../../src/doors/endpoint.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
@@ -26,21 +27,6 @@ const ADMINISTRATION = 'what is done to a client that administers the server'
 /** Seconds: a secret that works beside its successor, at most thirty days. */
 const LONGEST_OVERLAP = 30 * 86_400
 
-const { scope: _list, client_secret: _secret, ...members } = ClientMetadata.properties
-const Members = {
-  ...members,
-  scope: Type.Optional(Type.String({ description: 'Names with spaces between.' })),
-}
-const Secret = () =>
-  Type.String({ description: 'In the answer that it was made for, and never again.', readOnly: true })
-const ClientSchema = Type.Object({ ...Members, client_id: Type.String() })
-const WithSecret = Type.Object({
-  ...Members,
-  client_id: Type.String(),
-  client_secret: Type.Optional(Secret()),
-})
-const ONE = { status: 200, schema: ClientSchema } as const
-
 /** The client of the path. Throws `not_found`. */
 export async function findClientOf(
   clients: Pick<ClientRegistry, 'find'>,
@@ -53,6 +39,8 @@ export async function findClientOf(
 
 export function addClients({ oauth }: FastifyInstance, api: AdminApi): void {
   const { clients } = oauth
+  const { Client, WithSecret, New, Changes } = schemasOf(clients)
+  const ONE = { status: 200, schema: Client } as const
 
   /** Throws `insufficient_scope` where it administers the server, or shall. */
   function assertMayChange(call: BearerCall, ...each: readonly Pick<ClientInformation, 'scope'>[]): void {
@@ -80,7 +68,7 @@ export function addClients({ oauth }: FastifyInstance, api: AdminApi): void {
     summary: 'Clients by client_id, or those whose client_id or name begins with a text',
     scope: READ,
     query: SearchQuery,
-    answer: listAnswer('clients', ClientSchema),
+    answer: { status: 200, schema: () => listAnswer('clients', Client()).schema },
     handle: async (query) =>
       listOrSearch('clients', query, {
         list: clients.list,
@@ -95,7 +83,7 @@ export function addClients({ oauth }: FastifyInstance, api: AdminApi): void {
     name: 'createClient',
     summary: 'Registers a client; where it needs a secret and none is given, the answer has one, this once',
     scope: WRITE,
-    body: Type.Object({ ...Members, client_secret: Type.Optional(Type.String({ writeOnly: true })) }),
+    body: New,
     answer: { status: 201, schema: WithSecret },
     async handle(_query, call) {
       assertMayChange(call, read(call.body))
@@ -117,7 +105,7 @@ export function addClients({ oauth }: FastifyInstance, api: AdminApi): void {
     name: 'updateClient',
     summary: 'Changes members of a client; one that is null is taken away',
     scope: WRITE,
-    body: Type.Object({ ...Members, client_secret: Type.Optional(Type.String({ writeOnly: true })) }),
+    body: Changes,
     answer: ONE,
     async handle(_query, call) {
       const id = await findToChange(call)
@@ -159,4 +147,25 @@ function overlapOf({ overlap = 0 }: Bag): number {
   const isSeconds = Number.isInteger(overlap) && Number(overlap) >= 0 && Number(overlap) <= LONGEST_OVERLAP
   if (isSeconds) return Number(overlap)
   throw metadataError('overlap', `must be a whole number of seconds from 0 to ${LONGEST_OVERLAP}`)
+}
+
+/** Made when they are asked for: plugins add members while the server starts. */
+function schemasOf(clients: Pick<ClientRegistry, 'extensions'>) {
+  const members = () => {
+    const { scope: _list, client_secret: _secret, ...ours } = ClientMetadata.properties
+    const theirs = clients.extensions().map((extension) => Type.Partial(extension).properties)
+    const scope = Type.Optional(Type.String({ description: 'Names with spaces between.' }))
+    return Object.assign({}, ours, ...theirs, { scope }) as TProperties
+  }
+  const known = () => ({ ...members(), client_id: Type.String() })
+  const sent = () => ({ ...members(), client_secret: Type.Optional(Type.String({ writeOnly: true })) })
+  const made = Type.Optional(
+    Type.String({ description: 'In the answer that it was made for, and never again.' }),
+  )
+  return {
+    Client: () => Type.Object(known(), { title: 'Client' }),
+    WithSecret: () => Type.Object({ ...known(), client_secret: made }, { title: 'ClientWithSecret' }),
+    New: () => Type.Object(sent(), { title: 'NewClient' }),
+    Changes: () => Type.Object(sent(), { title: 'ClientChanges' }),
+  }
 }

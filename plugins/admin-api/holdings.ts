@@ -11,28 +11,34 @@ import type { AdminApi } from './operations.ts'
 import { notFound } from './not-found.ts'
 
 const Instant = () => Type.String({ format: 'date-time' })
-const SessionSchema = Type.Object({
-  sid: Type.String(),
-  user_agent: Type.Optional(Type.String()),
-  address: Type.Optional(Type.String()),
-  amr: Type.Array(Type.String()),
-  clients: Type.Array(Type.String(), { description: 'client_ids of the apps that it has signed in to.' }),
-  created_at: Instant(),
-  last_seen_at: Instant(),
-  ends_at: Instant(),
-  pending: Type.Boolean({ description: 'Whether the sign-in still lacks a factor.' }),
-})
-const AuthorizationSchema = Type.Object({
-  id: Type.String(),
-  client_id: Type.String(),
-  sub: Type.String(),
-  scope: Type.String(),
-  resources: Type.Array(Type.String()),
-  created_at: Instant(),
-  refreshed_at: Type.Optional(Instant()),
-  refreshable: Type.Boolean({ description: 'Whether a refresh token of it is good now.' }),
-  bound: Type.Boolean({ description: 'Whether its tokens are bound to a key of the client.' }),
-})
+const SessionSchema = Type.Object(
+  {
+    sid: Type.String(),
+    user_agent: Type.Optional(Type.String()),
+    address: Type.Optional(Type.String()),
+    amr: Type.Array(Type.String()),
+    clients: Type.Array(Type.String(), { description: 'client_ids of the apps that it has signed in to.' }),
+    created_at: Instant(),
+    last_seen_at: Instant(),
+    ends_at: Instant(),
+    pending: Type.Boolean({ description: 'Whether the sign-in still lacks a factor.' }),
+  },
+  { title: 'Session' },
+)
+const AuthorizationSchema = Type.Object(
+  {
+    id: Type.String(),
+    client_id: Type.String(),
+    sub: Type.String(),
+    scope: Type.String(),
+    resources: Type.Array(Type.String()),
+    created_at: Instant(),
+    refreshed_at: Type.Optional(Instant()),
+    refreshable: Type.Boolean({ description: 'Whether a refresh token of it is good now.' }),
+    bound: Type.Boolean({ description: 'Whether its tokens are bound to a key of the client.' }),
+  },
+  { title: 'Authorization' },
+)
 const DONE = { status: 204 } as const
 const AUTHORIZATIONS = listAnswer('authorizations', AuthorizationSchema)
 

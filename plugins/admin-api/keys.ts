@@ -10,15 +10,18 @@ import type { AdminApi } from './operations.ts'
 import { notFound } from './not-found.ts'
 
 const Instant = () => Type.String({ format: 'date-time' })
-const KeySchema = Type.Object({
-  kid: Type.String(),
-  alg: Type.String(),
-  state: Type.String({ description: 'next, current, retiring or revoked.' }),
-  store: Type.String({ description: 'Where its private part is.' }),
-  created_at: Instant(),
-  signs_from: Instant(),
-  retires_at: Type.Optional(Instant()),
-})
+const KeySchema = Type.Object(
+  {
+    kid: Type.String(),
+    alg: Type.String(),
+    state: Type.String({ description: 'next, current, retiring or revoked.' }),
+    store: Type.String({ description: 'Where its private part is.' }),
+    created_at: Instant(),
+    signs_from: Instant(),
+    retires_at: Type.Optional(Instant()),
+  },
+  { title: 'Key' },
+)
 const ONE = { status: 200, schema: KeySchema } as const
 
 export function addKeys(fastify: FastifyInstance, api: AdminApi): void {

@@ -3,7 +3,7 @@
  * Plugins add theirs by `fastify.adminApi`.
  */
 import type { FastifyInstance } from 'fastify'
-import type { Static, TObject, TSchema } from 'typebox'
+import type { Static, TObject } from 'typebox'
 import type { Answer } from '../../src/doors/answer.ts'
 import type { BearerCall, EndpointMethod } from '../../src/doors/endpoint.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
@@ -11,6 +11,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { inEnglish } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { administratorOf, PATH, type ApiScope } from './access.ts'
+import type { LateSchema } from './json-schema.ts'
 import { createUsersOfPaths, type UsersOfPaths } from './user-of-path.ts'
 
 /** One method at one path of the interface. */
@@ -27,9 +28,9 @@ export interface Operation<Query extends TObject = TObject> {
   /** What may stand in the query of a GET or DELETE. */
   readonly query?: Query
   /** What is sent: for the description, since who stores it judges it. */
-  readonly body?: TSchema
+  readonly body?: LateSchema
   /** What is answered where all is well; without `schema`, nothing but the status. */
-  readonly answer: { readonly status: 200 | 201 | 202 | 204; readonly schema?: TSchema }
+  readonly answer: { readonly status: 200 | 201 | 202 | 204; readonly schema?: LateSchema }
   /** Throws `OAuthError`. */
   handle(query: Static<Query>, call: BearerCall): Promise<Bag | Answer>
 }

@@ -81,7 +81,7 @@ export function addScopesAndResources({ oauth }: FastifyInstance, api: AdminApi)
 function addKind<Information extends object>(api: AdminApi, kind: Kind<Information>): void {
   const { plural, title, noun, identifier } = kind
   const Named = { [identifier]: identifier === 'resource' ? Uri() : Type.String() }
-  const schema = Type.Object({ ...Named, ...kind.members })
+  const schema = Type.Object({ ...Named, ...kind.members }, { title })
   const one = `/${plural}/:${identifier}` as const
   const nameOf = (information: Information): string => String(information[identifier])
 
@@ -151,7 +151,7 @@ function addKind<Information extends object>(api: AdminApi, kind: Kind<Informati
     name: `update${title}`,
     summary: `Changes members of a ${noun}; one that is null is taken away`,
     scope: 'latchkey:clients:write',
-    body: Type.Object(kind.members),
+    body: Type.Object(kind.members, { title: `${title}Changes` }),
     answer: { status: 200, schema },
     async handle(_query, call) {
       const name = nameIn(call)

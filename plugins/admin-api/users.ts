@@ -22,16 +22,19 @@ const Roles = () =>
   })
 const Username = () =>
   Type.String({ description: 'By which they sign in. Upper and lower case are the same.' })
-const UserSchema = Type.Object({
-  sub: Type.String({ description: 'By which tokens name them; it never changes.' }),
-  username: Username(),
-  roles: Roles(),
-  disabled: Type.Boolean({ description: 'Whether they may not sign in.' }),
-  deletes_at: Type.Optional(
-    Type.String({ format: 'date-time', description: 'When they are deleted, where they asked for that.' }),
-  ),
-  ...StandardClaims.properties,
-})
+const UserSchema = Type.Object(
+  {
+    sub: Type.String({ description: 'By which tokens name them; it never changes.' }),
+    username: Username(),
+    roles: Roles(),
+    disabled: Type.Boolean({ description: 'Whether they may not sign in.' }),
+    deletes_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'When they are deleted, where they asked for that.' }),
+    ),
+    ...StandardClaims.properties,
+  },
+  { title: 'User' },
+)
 const Changes = {
   password: Type.Optional(
     Type.String({ description: 'A new one ends every session and token of the user.', writeOnly: true }),
@@ -87,7 +90,7 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
     summary:
       'Registers a user; one without a password signs in by a link that was sent, or by something else',
     scope: WRITE,
-    body: Type.Object({ username: Username(), ...Changes }),
+    body: Type.Object({ username: Username(), ...Changes }, { title: 'NewUser' }),
     answer: { status: 201, schema: UserSchema },
     async handle(_query, call) {
       const { disabled = false, members, roles = [] } = read(call.body)
@@ -111,7 +114,7 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
     summary:
       'Changes claims, roles or the password of a user, or whether they may sign in; a claim that is null is taken away',
     scope: WRITE,
-    body: Type.Object(Changes),
+    body: Type.Object(Changes, { title: 'UserChanges' }),
     answer: ONE,
     async handle(_query, call) {
       const user = await findUserToChange(call)

@@ -5,13 +5,16 @@ import { notFound } from '../admin-api/not-found.ts'
 import type { AdminApi } from '../admin-api/operations.ts'
 import type { Passkeys } from './passkeys.ts'
 
-const PasskeySchema = Type.Object({
-  id: Type.String(),
-  name: Type.String({ description: 'What its user calls it.' }),
-  created_at: Type.String({ format: 'date-time' }),
-  last_used_at: Type.Optional(Type.String({ format: 'date-time' })),
-  synced: Type.Boolean({ description: 'Whether it is on more than one device.' }),
-})
+const PasskeySchema = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String({ description: 'What its user calls it.' }),
+    created_at: Type.String({ format: 'date-time' }),
+    last_used_at: Type.Optional(Type.String({ format: 'date-time' })),
+    synced: Type.Boolean({ description: 'Whether it is on more than one device.' }),
+  },
+  { title: 'Passkey' },
+)
 
 export function addOperations(api: AdminApi, passkeys: Passkeys): void {
   api.serve({

@@ -5,14 +5,17 @@ import { notFound } from '../admin-api/not-found.ts'
 import type { AdminApi } from '../admin-api/operations.ts'
 import type { LinkedSignIns } from './links.ts'
 
-const LinkSchema = Type.Object({
-  id: Type.String(),
-  upstream: Type.String(),
-  issuer: Type.String(),
-  subject: Type.String({ description: 'By which the upstream knows them.' }),
-  name: Type.Optional(Type.String({ description: 'What the upstream called them when it was linked.' })),
-  created_at: Type.String({ format: 'date-time' }),
-})
+const LinkSchema = Type.Object(
+  {
+    id: Type.String(),
+    upstream: Type.String(),
+    issuer: Type.String(),
+    subject: Type.String({ description: 'By which the upstream knows them.' }),
+    name: Type.Optional(Type.String({ description: 'What the upstream called them when it was linked.' })),
+    created_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'LinkedSignIn' },
+)
 
 export function addOperations(api: AdminApi, links: LinkedSignIns): void {
   api.serve({

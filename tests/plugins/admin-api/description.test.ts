@@ -8,6 +8,13 @@ import { signedIn } from '../account/owner.ts'
 const server = await startApi()
 const { oauth } = server.server
 const call = await callerAs(server, 'all')
+interface Schema {
+  readonly $ref?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly additionalProperties?: boolean
+  readonly type?: string | readonly string[]
+}
 interface Described {
   readonly operationId: string
   readonly summary: string
@@ -22,7 +29,10 @@ const description = (await (await server.get('/admin/api/v1/openapi.json')).json
   openapi: string
   servers: { url: string }[]
   paths: Record<string, Record<string, Described>>
-  components: { securitySchemes: { oauth: { flows: { clientCredentials: { scopes: object } } } } }
+  components: {
+    schemas: Record<string, Schema>
+    securitySchemes: { oauth: { flows: { clientCredentials: { scopes: object } } } }
+  }
 }
 const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, described]) => ({
@@ -63,10 +73,25 @@ test('each that it names is served, and nobody without a token gets in', async (
   }
 })
 
+test('a member that a plugin adds is described, changes may take each away, and what is used twice has a name', () => {
+  const { Client, ClientChanges, UserChanges, User } = description.components.schemas
+  expect(Client!.properties).toHaveProperty('require_consent')
+  expect(ClientChanges!.properties!['client_name']!.type).toEqual(['string', 'null'])
+  expect(UserChanges!.properties!['nickname']!.type).toEqual(['string', 'null'])
+  expect(User!.properties!['nickname']!.type).toBe('string')
+  expect(Object.keys(description.components.schemas)).toEqual(
+    expect.arrayContaining(['Session', 'Key', 'AuditEvent', 'Error']),
+  )
+})
+
 test('what is answered to whoever looks at all that there is fits what it says', async () => {
   const alice = (await oauth.users.find('alice'))!
   const agent = await signedIn(server)
   await getTokens(server, { scope: 'openid offline_access' }, agent)
+  await oauth.clients.update('web', {
+    require_consent: true,
+    post_logout_redirect_uris: ['https://app.example/'],
+  })
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const examples: Record<string, string> = {
     sub: alice.id,
@@ -88,14 +113,14 @@ test('what is answered to whoever looks at all that there is fits what it says',
 })
 
 /** Refuses members that are not described, but where it describes none. */
-function closed(schema: object): object {
-  const { properties, items, ...rest } = schema as { properties?: Record<string, object>; items?: object }
-  const own = properties && Object.entries(properties).map(([name, one]) => [name, closed(one)] as const)
+function closed(schema: Schema): Schema {
+  if (schema.$ref !== undefined)
+    return closed(description.components.schemas[schema.$ref.split('/').at(-1)!]!)
+  const { properties, items, ...rest } = schema
+  const own = Object.entries(properties ?? {}).map(([name, one]) => [name, closed(one)] as const)
   return {
     ...rest,
     ...(items === undefined ? {} : { items: closed(items) }),
-    ...(own === undefined || own.length === 0
-      ? {}
-      : { properties: Object.fromEntries(own), additionalProperties: false }),
+    ...(own.length === 0 ? {} : { properties: Object.fromEntries(own), additionalProperties: false }),
   }
 }
