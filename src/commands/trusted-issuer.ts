@@ -1,17 +1,14 @@
 /** `trusted-issuer create|list|show|update|delete`: those whose JWTs are good here as grants, and as proofs of clients. */
 import type { Command } from 'commander'
-import type { TrustedIssuerInformation } from '../protocol/trusted-issuer-information.ts'
-import type { Kernel } from '../services/kernel.ts'
+import {
+  findOnWire,
+  listOnWire,
+  type TrustedIssuerOnWire,
+} from '../services/trusted-issuers/trusted-issuer-wire.ts'
 import { recordCommand } from './record.ts'
 
-/** With what is not registered of it, but noted. */
-interface Shown extends TrustedIssuerInformation {
-  /** A few minutes old; not there before a JWT of it was good. */
-  last_used?: string
-}
-
 export function trustedIssuerCommand(): Command {
-  return recordCommand<Shown>({
+  return recordCommand<TrustedIssuerOnWire>({
     name: 'trusted-issuer',
     description: 'trusted issuers: others whose JWTs are good here',
     ending: 'remove a trusted issuer: what came of its JWTs ends',
@@ -43,24 +40,10 @@ export function trustedIssuerCommand(): Command {
       [issuer, disabled === true ? 'disabled' : '', used === undefined ? 'not used yet' : `last used ${used}`]
         .filter((one) => one !== '')
         .join('  '),
-    async find(kernel, issuer) {
-      const found = await kernel.trustedIssuers.find(issuer)
-      return found === null ? null : ((await withUses(kernel, [found]))[0] ?? null)
-    },
-    list: async (kernel, options) => withUses(kernel, await kernel.trustedIssuers.list(options)),
+    find: async ({ trustedIssuers }, issuer) => findOnWire(trustedIssuers, issuer),
+    list: async ({ trustedIssuers }, options) => listOnWire(trustedIssuers, options),
     named: ({ clients, scopes, resources }) => ({ clients, scopes, resources }),
     save: async ({ trustedIssuers }, members, options) => trustedIssuers.save(members, options),
     delete: async ({ trustedIssuers }, issuer) => trustedIssuers.delete(issuer),
-  })
-}
-
-async function withUses(
-  { trustedIssuers }: Pick<Kernel, 'trustedIssuers'>,
-  found: readonly TrustedIssuerInformation[],
-): Promise<Shown[]> {
-  const uses = await trustedIssuers.lastUses(found.map(({ issuer }) => issuer))
-  return found.map((one) => {
-    const used = uses.get(one.issuer)
-    return used === undefined ? one : { ...one, last_used: used.toISOString() }
   })
 }
