@@ -14,6 +14,7 @@ import { addHoldings } from './holdings.ts'
 import { addKeys } from './keys.ts'
 import { createAdminApi, type Operation } from './operations.ts'
 import { addScopesAndResources } from './scopes-and-resources.ts'
+import { addTrustedIssuers } from './trusted-issuers.ts'
 import { addUsers } from './users.ts'
 
 async function adminApi(fastify: FastifyInstance): Promise<void> {
@@ -36,6 +37,7 @@ async function adminApi(fastify: FastifyInstance): Promise<void> {
   addClients(fastify, api)
   addHoldings(fastify, api)
   addScopesAndResources(fastify, api)
+  addTrustedIssuers(fastify, api)
   addKeys(fastify, api)
   addAuditEvents(fastify, api)
   oauth.registerEndpoint({

@@ -10,13 +10,14 @@ import { addAdminUpstreams } from './admin-upstreams.ts'
 import { addAdminLinks } from './admin-links.ts'
 import { addCallback } from './callback.ts'
 import { createFlows } from './flows.ts'
+import { addLinkOperations } from './link-operations.ts'
 import { addLinkedSignIns } from './linked-sign-ins.ts'
 import { createLinks, type LinkedSignIns } from './links.ts'
 import { addNewcomers } from './newcomers.ts'
-import { addOperations } from './operations.ts'
 import { createProvider } from './provider.ts'
 import { addSignIn } from './sign-in.ts'
 import { addSignOut } from './sign-out.ts'
+import { addUpstreamOperations } from './upstream-operations.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -40,7 +41,10 @@ async function upstreams(fastify: FastifyInstance): Promise<void> {
     addAdminUpstreams(fastify)
     await addAdminLinks(fastify, links)
   }
-  if (fastify.hasDecorator('adminApi')) addOperations(fastify.adminApi, links)
+  if (fastify.hasDecorator('adminApi')) {
+    addUpstreamOperations(fastify)
+    addLinkOperations(fastify.adminApi, links)
+  }
   // Read before anybody waits for a page.
   fastify.addHook('onReady', async () => {
     await kernelOf(fastify).upstreams.all()

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { callerAs, callerWith, program, PROGRAMS, ROOT, startApi, tokenOf } from '../../support/admin-api.ts'
 import { createDpopKey, prove } from '../../support/dpop.ts'
+import { rowsWith } from '../../support/left-out.ts'
 import { basic, bearer } from '../../support/requests.ts'
 import { startBeside, startServer } from '../../support/server.ts'
 import { ALICE, authorize, REDIRECT_URI, SEED, WEB } from '../../support/sign-in.ts'
@@ -94,7 +95,7 @@ describe('a token', () => {
     expect([refused.status, refused.body.error]).toEqual([401, 'invalid_token'])
   })
 
-  test.each([
+  test.each<[client: string, method: string, path: string]>([
     ['reader', 'POST', '/users'],
     ['reader', 'DELETE', `/users/${alice.id}`],
     ['reader', 'GET', '/audit-events'],
@@ -103,6 +104,14 @@ describe('a token', () => {
     ['people', 'DELETE', '/keys/any'],
     ['apps', 'GET', '/users'],
     ['apps', 'GET', '/audit-events'],
+    ['apps', 'GET', '/trusted-issuers'],
+    ['apps', 'POST', '/trusted-issuers'],
+    ...rowsWith('latchkey-upstreams', [
+      ['apps', 'GET', '/upstreams'],
+      ['people', 'POST', '/upstreams'],
+      ['apps', 'PATCH', '/upstreams/any'],
+      ['apps', 'DELETE', '/upstreams/any'],
+    ] as [string, string, string][]),
     ['auditor', 'GET', `/users/${alice.id}/data`],
     ['auditor', 'POST', '/clients'],
   ])('of %s does not let it %s %s', async (client, method, path) => {

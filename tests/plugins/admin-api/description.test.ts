@@ -2,6 +2,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import { callerAs, startApi } from '../../support/admin-api.ts'
+import { createAssertionKey } from '../../support/client-assertions.ts'
+import { isThere } from '../../support/left-out.ts'
 import { getTokens } from '../../support/sign-in.ts'
 import { signedIn } from '../account/owner.ts'
 
@@ -92,12 +94,19 @@ test('what is answered to whoever looks at all that there is fits what it says',
     require_consent: true,
     post_logout_redirect_uris: ['https://app.example/'],
   })
+  const issuer = 'https://workloads.example'
+  const jwks = { keys: [(await createAssertionKey()).jwk] }
+  await call('POST', '/trusted-issuers', { issuer, jwks, claims: { repository: ['org/app', 'org/api'] } })
+  const corp = { id: 'corp', issuer: 'https://id.corp.example', client_id: 'us', claims: { email: 'mail' } }
+  if (isThere('latchkey-upstreams')) await call('POST', '/upstreams', { ...corp, client_secret: 'of corp' })
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const examples: Record<string, string> = {
     sub: alice.id,
     client_id: 'web',
     name: 'read_books',
     resource: encodeURIComponent(`${server.url}/admin/api/v1`),
+    id: 'corp',
+    issuer: encodeURIComponent(issuer),
   }
   let looked = 0
   for (const { method, path, responses } of operations) {

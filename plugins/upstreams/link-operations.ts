@@ -17,7 +17,7 @@ const LinkSchema = Type.Object(
   { title: 'LinkedSignIn' },
 )
 
-export function addOperations(api: AdminApi, links: LinkedSignIns): void {
+export function addLinkOperations(api: AdminApi, links: LinkedSignIns): void {
   api.serve({
     method: 'GET',
     path: '/users/:sub/linked-sign-ins',
