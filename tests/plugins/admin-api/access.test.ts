@@ -194,7 +194,8 @@ describe('a token', () => {
 })
 
 describe('who may not do all gets no more than they have', () => {
-  test.each([
+  type Row = [method: string, path: string, body: object | undefined]
+  test.each<Row>([
     ['POST', '/users', { username: 'eve', roles: ['admin'] }],
     ['PATCH', `/users/${alice.id}`, { roles: ['admin'] }],
     ['PATCH', `/users/${root.id}`, { email: 'mine@example.com', email_verified: true }],
@@ -203,12 +204,16 @@ describe('who may not do all gets no more than they have', () => {
     ['PATCH', `/users/${root.id}`, { roles: [] }],
     ['DELETE', `/users/${root.id}`, undefined],
     ['DELETE', `/users/${root.id}/second-factor`, undefined],
-    ['DELETE', `/users/${root.id}/deletion`, undefined],
-    ['DELETE', `/users/${root.id}/passkeys/any`, undefined],
-    ['DELETE', `/users/${root.id}/linked-sign-ins/any`, undefined],
     ['POST', `/users/${root.id}/password-link`, {}],
-    ['POST', `/users/${root.id}/invitation`, {}],
-    ['DELETE', `/users/${root.id}/invitation`, undefined],
+    ...rowsWith('latchkey-own-data', [['DELETE', `/users/${root.id}/deletion`, undefined]] as Row[]),
+    ...rowsWith('latchkey-passkeys', [['DELETE', `/users/${root.id}/passkeys/any`, undefined]] as Row[]),
+    ...rowsWith('latchkey-upstreams', [
+      ['DELETE', `/users/${root.id}/linked-sign-ins/any`, undefined],
+    ] as Row[]),
+    ...rowsWith('latchkey-invitation', [
+      ['POST', `/users/${root.id}/invitation`, {}],
+      ['DELETE', `/users/${root.id}/invitation`, undefined],
+    ] as Row[]),
   ])('by %s %s %j', async (method, path, body) => {
     const answer = await people!(method, path, body)
     expect([answer.status, answer.body.error]).toEqual([403, 'insufficient_scope'])
