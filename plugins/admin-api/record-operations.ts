@@ -47,7 +47,7 @@ export function addRecordOperations<Information extends object>(
   const all = `/${plural.replaceAll(' ', '-')}` as const
   const one = `${all}/:${identifier}` as const
   const inAnswer = plural.replaceAll(' ', '_')
-  const answered = Type.Object(without('writeOnly', members))
+  const answered = Type.Object(without('writeOnly', members), { title })
   const sent = without('readOnly', members)
   const { [identifier]: _name, ...changed } = sent
   const nameOf = (information: Information): string => String(information[identifier])
@@ -97,7 +97,7 @@ export function addRecordOperations<Information extends object>(
     name: `create${title}`,
     summary: `Registers ${oneOf(noun)}`,
     scope: scopes.write,
-    body: Type.Object(sent),
+    body: Type.Object(sent, { title: `New${title}` }),
     answer: { status: 201, schema: answered },
     async handle(_query, call) {
       const values = read(call.body)
@@ -122,7 +122,7 @@ export function addRecordOperations<Information extends object>(
     name: `update${title}`,
     summary: `Changes members of ${oneOf(noun)}; one that is null is taken away`,
     scope: scopes.write,
-    body: Type.Partial(Type.Object(changed)),
+    body: Type.Object(Type.Partial(Type.Object(changed)).properties, { title: `${title}Changes` }),
     answer: { status: 200, schema: answered },
     async handle(_query, call) {
       const name = nameIn(call)
