@@ -1,11 +1,11 @@
 /** `/set-password`: where whoever was given a one-time link sets their password. An administrator makes the links. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { answer } from '../src/doors/answer.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { message } from '../src/protocol/message.ts'
 import { Type } from '../src/protocol/schema.ts'
 import type { PasswordLinks } from '../src/services/users/password-links.ts'
+import { Instant, instant } from './admin-api/instants.ts'
 import type { AdminApi } from './admin-api/operations.ts'
 import { serveNewPassword } from './new-password-page.ts'
 
@@ -33,20 +33,19 @@ function addOperation(api: AdminApi, links: Pick<PasswordLinks, 'make'>): void {
     summary:
       'A link by which a user sets their password, once, within a day; the one before it is good for nothing',
     scope: 'latchkey:users:write',
-    body: Type.Object({}),
     answer: {
       status: 201,
       schema: Type.Object(
         {
           uri: Type.String({ description: 'In this answer alone. Whoever has it is taken for the user.' }),
-          expires_at: Type.String({ format: 'date-time' }),
+          expires_at: Instant(),
         },
         { title: 'PasswordLink' },
       ),
     },
     async handle(_query, call) {
       const { address: uri, expiresAt } = await links.make((await api.findUserToChange(call)).id)
-      return answer({ status: 201, body: { uri, expires_at: new Date(expiresAt).toISOString() } })
+      return { uri, expires_at: instant(expiresAt) }
     },
   })
 }

@@ -1,15 +1,18 @@
 /**
- * Who may call the interface of the administration: by tokens for a resource of its own, so that no API that sees tokens for the server can
- * use one here, and with scopes of which each is good for one part. What would let a token get more than it has needs all of them.
+ * Who may call the interface of the administration: by tokens for a resource of its own and for no other, so that no API that sees one can
+ * use it here, and with scopes of which each is good for one part. What would let a token get more than it has needs all of them.
  */
 import type { FastifyInstance } from 'fastify'
 import type { BearerCall } from '../../src/doors/endpoint.ts'
+import type { Verified } from '../../src/doors/facts.ts'
 import type { User } from '../../src/doors/user.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { message } from '../../src/protocol/message.ts'
+import { ownRequest } from '../../src/services/users/ourselves.ts'
 import { ADMIN, isInUse } from '../../src/services/users/user.ts'
+import type { AccessToken } from '../require-scope/access-token.ts'
 import { BearerError } from '../require-scope/bearer-error.ts'
-import { formatChallenge } from '../require-scope/challenge.ts'
 import requireScope from '../require-scope/index.ts'
 import { createOwnVerifier, ownConstraints } from '../resource-server.ts'
 
@@ -25,7 +28,7 @@ export const SCOPES = {
   'latchkey:clients:read': message('See all apps, scopes and resources'),
   'latchkey:clients:write': message('Register, change and delete apps, scopes and resources'),
   'latchkey:audit:read': message('Read the audit log'),
-  [ALL]: message('Administer this server: users, administrators, apps and keys'),
+  [ALL]: message('Do all that an administrator of this server does'),
 } as const
 export type ApiScope = keyof typeof SCOPES
 
@@ -34,63 +37,106 @@ const IMPLIED: Readonly<Partial<Record<ApiScope, readonly ApiScope[]>>> = {
   'latchkey:clients:write': ['latchkey:clients:read'],
   [ALL]: ['latchkey:users:write', 'latchkey:clients:write', 'latchkey:audit:read'],
 }
-/** Names of scopes that are ours to give a meaning. */
+/** What names of scopes begin with that are ours to give a meaning. */
 const OURS = 'latchkey:'
 
-/** Whether a list of scopes has one by which somebody administers the server. */
-export function namesOurs(scope: readonly string[] | undefined): boolean {
-  return scope?.some((name) => name.startsWith(OURS)) ?? false
+/** Whether one of these is a scope by which somebody administers the server. */
+export function namesOurs(names: readonly string[] = []): boolean {
+  return names.some((name) => name.startsWith(OURS))
 }
 
-/** What guards a route of the interface, as `fastify.requireScope` does those of the server itself. */
-export async function createAccess(fastify: FastifyInstance): Promise<FastifyInstance['requireScope']> {
+/** The scope itself, and those that hold it. */
+export function holdersOf(scope: ApiScope): readonly ApiScope[] {
+  const names = Object.keys(SCOPES) as ApiScope[]
+  const broader = names.filter((one) => IMPLIED[one]?.includes(scope) === true)
+  return [...new Set<ApiScope>([scope, ...broader.flatMap((one) => holdersOf(one))])]
+}
+
+export interface Access {
+  /** Guards a route, as `fastify.requireScope` does those of the server itself. */
+  readonly requireScope: FastifyInstance['requireScope']
+  /** The administrator whom the token is of; null for one that a client got for itself. */
+  administratorOf(call: Pick<BearerCall, 'token'>): User | null
+  /** For what could be used to get more than the token has: `what` begins the sentence. Throws `insufficient_scope` (RFC 6750 §3.1). */
+  assertAll(call: BearerCall, what: string): Promise<void>
+}
+
+export async function createAccess(fastify: FastifyInstance): Promise<Access> {
   const { oauth } = fastify
-  let own: FastifyInstance['requireScope'] | undefined
+  const { assurance } = kernelOf(fastify)
+  const resource = `${oauth.issuer}${PATH}`
+  const administrators = new WeakMap<AccessToken, User>()
 
   /** Whoever it is of must be an administrator now, and the client still have what it was given once. */
-  const verifier = createOwnVerifier(oauth, async ({ authorization }, { clientId, scopes }) => {
-    const client = await oauth.findClient(clientId)
+  const verifier = createOwnVerifier(oauth, async (verified, token) => {
+    // The guard has judged neither yet.
+    const other = token.audience.find((one) => one !== resource)
+    if (other !== undefined && token.audience.includes(resource))
+      throw new BearerError(
+        'invalid_token',
+        'The token is for others too: ask for one with this resource alone',
+      )
+    const client = await oauth.findClient(token.clientId)
     const isStranger = client === null || client.registrar !== undefined
     const held = new Set(isStranger ? [] : client.scope)
-    const user = authorization?.subject === undefined ? null : await administrator(authorization.subject)
-    return { scopes: new Set([...scopes].filter((name) => held.has(name))), user }
+    const user = await personOf(verified, token)
+    if (user !== null) administrators.set(token, user)
+    return { scopes: new Set([...token.scopes].filter((name) => held.has(name))) }
   })
 
-  async function administrator(id: string): Promise<User> {
-    const user = await oauth.findUser(id)
-    if (user !== null && isInUse(user) && user.roles.includes(ADMIN)) return user
-    throw new BearerError('insufficient_scope', 'The token is of somebody who is no administrator')
+  /** Null where the client is there for itself (RFC 9068 §2.2). */
+  async function personOf({ authorization }: Verified, token: AccessToken): Promise<User | null> {
+    if (authorization?.subject === undefined) {
+      if (token.subject === token.clientId) return null
+      throw new BearerError('invalid_token', 'The access token stands for nobody')
+    }
+    const user = await oauth.findUser(authorization.subject)
+    if (user === null || !isInUse(user) || !user.roles.includes(ADMIN))
+      throw new OAuthError('access_denied', 'the token is of somebody who is no administrator')
+    // Nor does anybody sign in here as an administrator whom others vouch for.
+    if (authorization.parent !== undefined)
+      throw new OAuthError('access_denied', 'the token is not of a sign-in here')
+    const { amr = [], acr = null } = authorization.authentication ?? {}
+    if ((await assurance.missing(user.id, { amr, acr: acr ?? null }, ownRequest())).length > 0)
+      throw new BearerError('insufficient_user_authentication', 'The sign-in lacks a factor')
+    return user
   }
 
+  const registration = await registered(fastify, {
+    verifier,
+    resource,
+    senderConstraints: ownConstraints(fastify),
+    metadata: { authorization_servers: [oauth.issuer] },
+    root: oauth.root,
+    implies: IMPLIED,
+  })
+  const all = registration(ALL)
+
+  return {
+    requireScope: registration,
+    administratorOf: ({ token }) => administrators.get(token) ?? null,
+    async assertAll({ request, reply }, what) {
+      try {
+        await all(request, reply)
+      } catch (error) {
+        // Its status and challenge are set.
+        if (!(error instanceof BearerError) || error.error !== 'insufficient_scope') throw error
+        throw new BearerError(error.error, `${what} needs the scope ${ALL}`)
+      }
+    },
+  }
+}
+
+/** What a registration of the guard decorates in an instance of its own. */
+async function registered(
+  fastify: FastifyInstance,
+  options: Parameters<typeof requireScope>[1],
+): Promise<FastifyInstance['requireScope']> {
+  let decorated: FastifyInstance['requireScope'] | undefined
   await fastify.register(async (scope) => {
-    await scope.register(requireScope, {
-      verifier,
-      resource: `${oauth.issuer}${PATH}`,
-      senderConstraints: ownConstraints(fastify),
-      metadata: { authorization_servers: [oauth.issuer] },
-      root: oauth.root,
-      implies: IMPLIED,
-    })
-    own = scope.requireScope
+    await scope.register(requireScope, options)
+    decorated = scope.requireScope
   })
-  return own!
-}
-
-/** The administrator whom the token is of; null for one that a client got for itself. */
-export function administratorOf({ token }: Pick<BearerCall, 'token'>): User | null {
-  return (token as { readonly user?: User | null }).user ?? null
-}
-
-/** For what could be used to get more than the token has. Throws `insufficient_scope` (RFC 6750 §3.1). */
-export function assertAll({ token }: Pick<BearerCall, 'token'>, what: string): void {
-  if (token.scopes.has(ALL)) return
-  const description = `${what} needs the scope ${ALL}`
-  const [realm = ''] = token.audience
-  const challenge = formatChallenge({
-    realm,
-    error: 'insufficient_scope',
-    error_description: description,
-    scope: ALL,
-  })
-  throw new OAuthError('insufficient_scope', description, { headers: { 'www-authenticate': challenge } })
+  if (decorated === undefined) throw new Error('the guard of the interface was not registered')
+  return decorated
 }

@@ -1,13 +1,14 @@
 /** `/audit-events`: what happened, the newest first. */
 import type { FastifyInstance } from 'fastify'
 import type { AuditEvent } from '../../src/events.ts'
-import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { limitOf, listAnswer, ListQuery, nameAfter, pageOf } from './lists.ts'
+import { Instant, instant } from './instants.ts'
+import { cursorOf, limitOf, listAnswer, ListQuery, pageOf } from './lists.ts'
 import type { AdminApi } from './operations.ts'
+import { memberProblem } from './refusals.ts'
 
 const Text = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }))
-const Instant = (description: string) =>
+const When = (description: string) =>
   Type.Optional(Type.String({ maxLength: 40, format: 'date-time', description }))
 const Query = Type.Object({
   ...ListQuery.properties,
@@ -15,13 +16,13 @@ const Query = Type.Object({
   user: Text('The sub of a user: events about them, or by them.'),
   client_id: Text('Events about this client, or by it.'),
   request_id: Text('Events of one request.'),
-  since: Instant('From this instant on.'),
-  until: Instant('Before this instant.'),
+  since: When('From this instant on.'),
+  until: When('Before this instant.'),
 })
 const EventSchema = Type.Object(
   {
     id: Type.String(),
-    at: Type.String({ format: 'date-time' }),
+    at: Instant(),
     type: Type.String(),
     count: Type.Integer({ description: 'How many of them are told of together.' }),
     actor: Type.Object({ kind: Type.String(), id: Type.Optional(Type.String()) }),
@@ -53,7 +54,7 @@ export function addAuditEvents({ oauth }: FastifyInstance, api: AdminApi): void 
         since: instantOf('since', query.since),
         until: instantOf('until', query.until),
       }
-      const before = nameAfter(query) || undefined
+      const before = cursorOf(query)
       const { events, next } = await oauth.audit.list(filter, { before, limit: limitOf(query) })
       return pageOf('events', events.map(toWire), next === null ? null : [next])
     },
@@ -65,8 +66,7 @@ function instantOf(name: string, text: string | undefined): number | undefined {
   const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(text)
     ? Date.parse(text)
     : NaN
-  if (Number.isNaN(time))
-    throw new OAuthError('invalid_request', `${name} must be an instant, such as 2026-01-31T12:00:00Z`)
+  if (Number.isNaN(time)) throw memberProblem(name, 'must be an instant, such as 2026-01-31T12:00:00Z')
   return time
 }
 
@@ -74,7 +74,7 @@ function toWire({ id, at, type, count, actor, user, client, address, requestId, 
   const members = { user, client_id: client, address, request_id: requestId }
   return {
     id,
-    at: new Date(at).toISOString(),
+    at: instant(at),
     type,
     count,
     actor: actor.id === null ? { kind: actor.kind } : actor,

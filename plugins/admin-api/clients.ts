@@ -4,7 +4,6 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { TProperties } from 'typebox'
-import { answer } from '../../src/doors/answer.ts'
 import type { BearerCall } from '../../src/doors/endpoint.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import {
@@ -13,19 +12,20 @@ import {
   parseMetadata,
   type ClientInformation,
 } from '../../src/protocol/client-metadata.ts'
-import { metadataError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import type { ClientRegistry } from '../../src/services/clients/client-registry.ts'
-import { assertAll, namesOurs, type ApiScope } from './access.ts'
+import type { ClientRegistry, Judged } from '../../src/services/clients/client-registry.ts'
+import { ALL, namesOurs, type ApiScope } from './access.ts'
 import { listAnswer, listOrSearch, SearchQuery } from './lists.ts'
 import type { AdminApi } from './operations.ts'
-import { notFound } from './not-found.ts'
+import { assertAddressable, assertKnown, memberProblem, notFound, orConflict } from './refusals.ts'
 
 const READ: ApiScope = 'latchkey:clients:read'
 const WRITE: ApiScope = 'latchkey:clients:write'
 const ADMINISTRATION = 'what is done to a client that administers the server'
 /** Seconds: a secret that works beside its successor, at most thirty days. */
 const LONGEST_OVERLAP = 30 * 86_400
+/** Characters of one that somebody chooses: as many as 128 bits have in hexadecimal digits. */
+const SHORTEST_SECRET = 32
 
 /** The client of the path. Throws `not_found`. */
 export async function findClientOf(
@@ -37,27 +37,47 @@ export async function findClientOf(
   return client
 }
 
+/** It has got a scope of this interface meanwhile. */
+class Administering extends Error {}
+
 export function addClients({ oauth }: FastifyInstance, api: AdminApi): void {
   const { clients } = oauth
   const { Client, WithSecret, New, Changes } = schemasOf(clients)
   const ONE = { status: 200, schema: Client } as const
 
-  /** Throws `insufficient_scope` where it administers the server, or shall. */
-  function assertMayChange(call: BearerCall, ...each: readonly Pick<ClientInformation, 'scope'>[]): void {
-    if (each.some(({ scope }) => namesOurs(scope))) assertAll(call, ADMINISTRATION)
+  /** Of what is to be stored. Throws `insufficient_scope`. */
+  async function assertMayGive(call: BearerCall, wanted: ClientInformation): Promise<void> {
+    const isNamedSo = wanted.client_id !== undefined && namesOurs([wanted.client_id])
+    if (isNamedSo || administers(wanted)) await api.assertAll(call, ADMINISTRATION)
   }
 
-  async function findToChange(call: BearerCall): Promise<string> {
+  /** Changes the client of the path, which is judged as it is when it is done, too. */
+  async function change<T>(
+    call: BearerCall,
+    work: (clientId: string, options: Judged) => Promise<T>,
+  ): Promise<T> {
     const client = await findClientOf(clients, call)
-    assertMayChange(call, client)
-    return client.client_id!
+    if (administers(client)) await api.assertAll(call, ADMINISTRATION)
+    const judge: Judged['judge'] = (now) => {
+      if (administers(now) && !call.token.scopes.has(ALL)) throw new Administering()
+    }
+    try {
+      return await work(client.client_id!, { judge })
+    } catch (error) {
+      if (error instanceof Administering) await api.assertAll(call, ADMINISTRATION)
+      throw error
+    }
   }
 
-  /** A misspelt member is refused, as nobody would read a warning. */
   function read(sent: Bag): ClientInformation {
     const { members: known, unknown } = parseMetadata(sent, clients.extensions())
-    const [misspelt] = unknown
-    if (misspelt !== undefined) throw metadataError(misspelt.slice(0, 100), 'is not known')
+    assertKnown(sent, (name) => !unknown.includes(name))
+    const { client_secret: secret } = known
+    if (secret !== undefined && secret.length < SHORTEST_SECRET)
+      throw memberProblem(
+        'client_secret',
+        `must have ${SHORTEST_SECRET} characters at least: leave it out, and one is made`,
+      )
     return known
   }
 
@@ -83,11 +103,18 @@ export function addClients({ oauth }: FastifyInstance, api: AdminApi): void {
     name: 'createClient',
     summary: 'Registers a client; where it needs a secret and none is given, the answer has one, this once',
     scope: WRITE,
-    body: New,
+    judges: New,
     answer: { status: 201, schema: WithSecret },
     async handle(_query, call) {
-      assertMayChange(call, read(call.body))
-      return answer({ status: 201, body: clientToWire(await clients.create(call.body, { strict: true })) })
+      const wanted = read(call.body)
+      assertAddressable('client_id', wanted.client_id)
+      await assertMayGive(call, wanted)
+      const created = orConflict(
+        clients.create(call.body, { strict: true }),
+        'client_id',
+        async () => (await clients.find(wanted.client_id ?? '')) !== null,
+      )
+      return clientToWire(await created)
     },
   })
   api.serve({
@@ -105,12 +132,15 @@ export function addClients({ oauth }: FastifyInstance, api: AdminApi): void {
     name: 'updateClient',
     summary: 'Changes members of a client; one that is null is taken away',
     scope: WRITE,
-    body: Changes,
+    judges: Changes,
     answer: ONE,
     async handle(_query, call) {
-      const id = await findToChange(call)
-      assertMayChange(call, read(call.body))
-      return clientToWire(await clients.update(id, call.body, { strict: true }))
+      await assertMayGive(call, read(call.body))
+      const options = { strict: true }
+      const updated = change(call, async (id, judged) =>
+        clients.update(id, call.body, { ...options, ...judged }),
+      )
+      return clientToWire(await updated)
     },
   })
   api.serve({
@@ -121,8 +151,7 @@ export function addClients({ oauth }: FastifyInstance, api: AdminApi): void {
     scope: WRITE,
     answer: { status: 204 },
     async handle(_query, call) {
-      if (!(await clients.delete(await findToChange(call)))) throw notFound('client')
-      return answer({ status: 204 })
+      if (!(await change(call, clients.delete))) throw notFound('client')
     },
   })
   api.serve({
@@ -132,21 +161,33 @@ export function addClients({ oauth }: FastifyInstance, api: AdminApi): void {
     summary: 'A new secret of a client; the one before works beside it for `overlap` seconds',
     scope: WRITE,
     body: Type.Object({
-      overlap: Type.Optional(Type.Integer({ minimum: 0, maximum: LONGEST_OVERLAP, default: 0 })),
+      overlap: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: LONGEST_OVERLAP,
+          default: 0,
+          expects: `a whole number of seconds from 0 to ${LONGEST_OVERLAP}`,
+        }),
+      ),
     }),
     answer: { status: 201, schema: WithSecret },
     async handle(_query, call) {
-      const id = await findToChange(call)
-      const client = await clients.rotateSecret(id, overlapOf(call.body))
-      return answer({ status: 201, body: clientToWire(client) })
+      const { overlap = 0 } = call.body
+      const rotated = change(call, async (id, judged) => clients.rotateSecret(id, Number(overlap), judged))
+      return clientToWire(await rotated)
     },
   })
 }
 
-function overlapOf({ overlap = 0 }: Bag): number {
-  const isSeconds = Number.isInteger(overlap) && Number(overlap) >= 0 && Number(overlap) <= LONGEST_OVERLAP
-  if (isSeconds) return Number(overlap)
-  throw metadataError('overlap', `must be a whole number of seconds from 0 to ${LONGEST_OVERLAP}`)
+/** Whether it has a scope by which somebody administers the server, or may come by one. */
+function administers({
+  scope,
+  default_scope: usual,
+  optional_scopes: optional,
+  token_exchange: rules,
+}: ClientInformation): boolean {
+  const exchanged = rules?.flatMap(({ scopes = [] }) => scopes)
+  return [scope, usual, optional, exchanged].some((names) => namesOurs(names))
 }
 
 /** Made when they are asked for: plugins add members while the server starts. */
@@ -158,7 +199,8 @@ function schemasOf(clients: Pick<ClientRegistry, 'extensions'>) {
     return Object.assign({}, ours, ...theirs, { scope }) as TProperties
   }
   const known = () => ({ ...members(), client_id: Type.String() })
-  const sent = () => ({ ...members(), client_secret: Type.Optional(Type.String({ writeOnly: true })) })
+  const chosen = Type.String({ minLength: SHORTEST_SECRET, writeOnly: true })
+  const sent = () => ({ ...members(), client_secret: Type.Optional(chosen) })
   const made = Type.Optional(
     Type.String({ description: 'In the answer that it was made for, and never again.' }),
   )

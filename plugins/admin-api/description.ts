@@ -2,7 +2,7 @@
 import type { TSchema } from 'typebox'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { PATH, SCOPES } from './access.ts'
+import { holdersOf, PATH, SCOPES } from './access.ts'
 import { createJsonSchemas, type JsonSchemas } from './json-schema.ts'
 import type { Operation } from './operations.ts'
 
@@ -18,6 +18,9 @@ const ErrorSchema = Type.Object(
   { title: 'Error' },
 )
 const Nothing = Type.Object({})
+/** Of every operation. */
+const STATUSES = ['400', '401', '403', '404', '503']
+const REFUSAL = { $ref: '#/components/responses/Error' }
 
 export function describeApi(issuer: string, operations: readonly Operation[]): Bag {
   const schemas = createJsonSchemas()
@@ -28,6 +31,7 @@ export function describeApi(issuer: string, operations: readonly Operation[]): B
     methods[operation.method.toLowerCase()] = describe(operation, schemas)
   }
   const scopes = Object.fromEntries(Object.entries(SCOPES).map(([name, { text }]) => [name, text]))
+  const tokenUrl = `${issuer}/token`
   const refusal = { description: 'Why nothing was done.', content: json(schemas.of(ErrorSchema)) }
   return {
     openapi: '3.1.0',
@@ -42,35 +46,55 @@ export function describeApi(issuer: string, operations: readonly Operation[]): B
       schemas: schemas.named,
       responses: { Error: refusal },
       securitySchemes: {
-        oauth: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: `${issuer}/token`, scopes } } },
+        oauth: {
+          type: 'oauth2',
+          description:
+            'A client for itself, or an administrator who signs in: with the resource of this interface alone.',
+          flows: {
+            clientCredentials: { tokenUrl, scopes },
+            authorizationCode: { authorizationUrl: `${issuer}/authorize`, tokenUrl, scopes },
+          },
+        },
       },
     },
   }
 }
 
 function describe(operation: Operation, schemas: JsonSchemas): Bag {
-  const { method, path, name, summary, scope, query = Nothing, body = Nothing, answer } = operation
+  const {
+    method,
+    path,
+    name,
+    summary,
+    scope,
+    query = Nothing,
+    body = Nothing,
+    judges = body,
+    answer,
+  } = operation
   const { status, schema } = answer
   const parameters = [
-    ...[...path.matchAll(/:(\w+)/g)].map(([, one]) => parameter(one!, 'path', { type: 'string' })),
+    ...[...path.matchAll(/:(\w+)/g)].map(([, one]) =>
+      parameter(one!, 'path', { type: 'string', description: 'Percent-encoded.' }),
+    ),
     ...Object.entries<TSchema>(query.properties).map(([one, of]) => parameter(one, 'query', schemas.of(of))),
   ]
   return {
     operationId: name,
     tags: [path.split('/')[1]],
     summary,
-    security: [{ oauth: [scope] }],
+    security: holdersOf(scope).map((one) => ({ oauth: [one] })),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(method === 'POST' ? { requestBody: { required: true, content: json(schemas.of(body)) } } : {}),
+    ...(method === 'POST' ? { requestBody: { required: true, content: json(schemas.of(judges)) } } : {}),
     ...(method === 'PATCH'
-      ? { requestBody: { required: true, content: json(schemas.ofChanges(body)) } }
+      ? { requestBody: { required: true, content: json(schemas.ofChanges(judges)) } }
       : {}),
     responses: {
       [String(status)]: {
         description: summary,
         ...(schema === undefined ? {} : { content: json(schemas.of(schema)) }),
       },
-      default: { $ref: '#/components/responses/Error' },
+      ...Object.fromEntries([...STATUSES, 'default'].map((one) => [one, REFUSAL])),
     },
   }
 }

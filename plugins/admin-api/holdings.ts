@@ -1,16 +1,15 @@
 /** What users have going, and its end: where they are signed in, and what apps hold of them. */
 import type { FastifyInstance } from 'fastify'
-import { answer } from '../../src/doors/answer.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { isOfClient } from '../../src/services/clients/same-client.ts'
 import type { AuthorizationInformation, AuthorizationPage } from '../../src/services/tokens/authorizations.ts'
 import { findClientOf } from './clients.ts'
-import { limitOf, listAnswer, ListQuery, nameAfter, pageOf } from './lists.ts'
+import { Instant, instant } from './instants.ts'
+import { cursorOf, limitOf, listAnswer, ListQuery, pageOf } from './lists.ts'
 import type { AdminApi } from './operations.ts'
-import { notFound } from './not-found.ts'
+import { notFound } from './refusals.ts'
 
-const Instant = () => Type.String({ format: 'date-time' })
 const SessionSchema = Type.Object(
   {
     sid: Type.String(),
@@ -77,8 +76,7 @@ export function addHoldings(fastify: FastifyInstance, api: AdminApi): void {
     scope: 'latchkey:users:write',
     answer: DONE,
     async handle(_query, call) {
-      await sessions.endAll((await api.findUser(call)).id)
-      return answer(DONE)
+      await sessions.endAll((await api.findUserToChange(call)).id)
     },
   })
   api.serve({
@@ -89,9 +87,8 @@ export function addHoldings(fastify: FastifyInstance, api: AdminApi): void {
     scope: 'latchkey:users:write',
     answer: DONE,
     async handle(_query, call) {
-      const { id } = await api.findUser(call)
+      const { id } = await api.findUserToChange(call)
       if (!(await sessions.endOne(id, call.path['sid'] ?? ''))) throw notFound('session of this user')
-      return answer(DONE)
     },
   })
 
@@ -107,13 +104,13 @@ export function addHoldings(fastify: FastifyInstance, api: AdminApi): void {
     return pageOf('authorizations', found, next === null ? null : [next])
   }
 
-  const wantedBy = (query: ListQuery) => ({ after: nameAfter(query) || undefined, limit: limitOf(query) })
+  const wantedBy = (query: ListQuery) => ({ after: cursorOf(query), limit: limitOf(query) })
 
   api.serve({
     method: 'GET',
     path: '/users/:sub/authorizations',
     name: 'listAuthorizationsOfUser',
-    summary: 'What apps hold of a user',
+    summary: 'What apps hold of a user; a page may have none and still go on',
     scope: 'latchkey:users:read',
     query: ListQuery,
     answer: AUTHORIZATIONS,
@@ -126,7 +123,7 @@ export function addHoldings(fastify: FastifyInstance, api: AdminApi): void {
     method: 'GET',
     path: '/clients/:client_id/authorizations',
     name: 'listAuthorizationsOfClient',
-    summary: 'What a client holds of users',
+    summary: 'What a client holds of users, by their sub; a page may have none and still go on',
     scope: 'latchkey:clients:read',
     query: ListQuery,
     answer: AUTHORIZATIONS,
@@ -142,9 +139,11 @@ export function addHoldings(fastify: FastifyInstance, api: AdminApi): void {
     summary: 'Ends what an app holds of a user, with every token of it',
     scope: 'latchkey:users:write',
     answer: DONE,
-    async handle(_query, { path }) {
-      if (!(await authorizations.revoke(path['id'] ?? ''))) throw notFound('authorization that is good')
-      return answer(DONE)
+    async handle(_query, call) {
+      const { id = '' } = call.path
+      const owner = await authorizations.ownerOf(id)
+      if (owner !== null) await api.findUserToChange({ ...call, path: { sub: owner } })
+      if (!(await authorizations.revoke(id))) throw notFound('authorization that is good')
     },
   })
 }
@@ -162,8 +161,4 @@ function toWire({ id, clientId, userId, scopes, resources, ...held }: Authorizat
     refreshable,
     bound,
   }
-}
-
-function instant(time: number): string {
-  return new Date(time).toISOString()
 }

@@ -49,6 +49,13 @@ async function adminApi(fastify: FastifyInstance): Promise<void> {
     handle: async () => describeApi(oauth.issuer, operations),
   })
   fastify.decorate('adminApi', api)
+  // A command administers by itself.
+  fastify.addHook('onListen', async () => {
+    fastify.log.info(
+      { resource, description: `${resource}/openapi.json` },
+      'programs may administer this server (ADMIN_API)',
+    )
+  })
 }
 
 export default fp(adminApi, {

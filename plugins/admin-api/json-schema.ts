@@ -56,6 +56,9 @@ function plain(schema: object, inner: (schema: object) => Bag): Bag {
   const { whole, ...all } = schema as Readonly<Record<string, unknown>>
   // In a query it is a text.
   if (isObject(whole)) return { type: 'integer', description: all['description'], ...whole }
+  // What is described by nothing may have anything.
+  if (isObject(all['properties']) && Object.keys(all['properties']).length === 0)
+    return { type: 'object', description: all['description'], additionalProperties: true }
   const kept = Object.entries(all).filter(
     ([keyword, value]) => KEYWORDS.has(keyword) && (keyword !== 'format' || FORMATS.has(String(value))),
   )

@@ -1,20 +1,22 @@
 /** `/keys`: the signing keys, their rotation and their end. */
 import type { FastifyInstance } from 'fastify'
-import { answer } from '../../src/doors/answer.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { metadataError } from '../../src/protocol/errors.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { keyToWire } from '../../src/services/keys/key-wire.ts'
+import type { KeyState } from '../../src/services/keys/key-ring.ts'
+import type { KeyRecord } from '../../src/services/keys/ring-key.ts'
 import { ALL } from './access.ts'
+import { Instant } from './instants.ts'
 import type { AdminApi } from './operations.ts'
-import { notFound } from './not-found.ts'
+import { memberProblem, notFound } from './refusals.ts'
 
-const Instant = () => Type.String({ format: 'date-time' })
+const STATES = ['next', 'current', 'retiring', 'revoked'] as const satisfies readonly KeyState[]
 const KeySchema = Type.Object(
   {
     kid: Type.String(),
     alg: Type.String(),
-    state: Type.String({ description: 'next, current, retiring or revoked.' }),
+    state: Type.Enum(STATES),
     store: Type.String({ description: 'Where its private part is.' }),
     created_at: Instant(),
     signs_from: Instant(),
@@ -26,7 +28,8 @@ const ONE = { status: 200, schema: KeySchema } as const
 
 export function addKeys(fastify: FastifyInstance, api: AdminApi): void {
   const { keys } = kernelOf(fastify)
-  const toWire = (key: Parameters<typeof keyToWire>[1]) => {
+
+  function toWire(key: KeyRecord) {
     const { retires_at: until, ...known } = keyToWire(keys, key)
     return until === null ? known : { ...known, retires_at: until }
   }
@@ -46,12 +49,13 @@ export function addKeys(fastify: FastifyInstance, api: AdminApi): void {
     name: 'rotateKey',
     summary: 'Publishes the next key of an algorithm; it signs once everybody has had time to fetch it',
     scope: ALL,
-    body: Type.Object({ alg: Type.String() }),
+    body: Type.Object({ alg: Type.String({ description: 'Of a key that there is, such as RS256.' }) }),
     answer: { status: 201, schema: KeySchema },
-    async handle(_query, { body: { alg } }) {
-      if (typeof alg !== 'string' || !keys.algorithms.includes(alg))
-        throw metadataError('alg', `must be one of ${keys.algorithms.join(', ')}`)
-      return answer({ status: 201, body: toWire(await keys.rotate(alg)) })
+    async handle(_query, { body }) {
+      const alg = String(body['alg'])
+      if (!keys.algorithms.includes(alg))
+        throw memberProblem('alg', `must be one of ${keys.algorithms.join(', ')}`)
+      return toWire(await keys.rotate(alg))
     },
   })
   api.serve({
@@ -62,8 +66,9 @@ export function addKeys(fastify: FastifyInstance, api: AdminApi): void {
     scope: ALL,
     answer: ONE,
     async handle(_query, { path: { kid = '' } }) {
-      if (keys.find(kid) === undefined) throw notFound('published key')
-      return toWire(await keys.revoke(kid))
+      return keys.revoke(kid).then(toWire, (error: unknown) => {
+        throw error instanceof OAuthError && error.about?.member === 'kid' ? notFound('published key') : error
+      })
     },
   })
 }

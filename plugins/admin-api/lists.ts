@@ -1,10 +1,10 @@
 /** Lists of the interface: some at a time, and where the next ones begin. */
 import type { Static, TSchema } from 'typebox'
 import type { Bag } from '../../src/protocol/bag.ts'
-import { OAuthError } from '../../src/protocol/errors.ts'
 import { isObject, isStorable, parseJson } from '../../src/protocol/json.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { Page, Place } from '../../src/store/begins-with.ts'
+import { memberProblem } from './refusals.ts'
 
 const MOST = 100
 const Limit = () =>
@@ -12,11 +12,12 @@ const Limit = () =>
     Type.String({
       pattern: '^(?:[1-9][0-9]?|100)$',
       whole: { minimum: 1, maximum: MOST, default: MOST },
+      expects: `a whole number from 1 to ${MOST}`,
       description: 'How many there are at most.',
     }),
   )
 const After = () =>
-  Type.Optional(Type.String({ maxLength: 2048, description: 'Where to go on: `next` of the answer before.' }))
+  Type.Optional(Type.String({ maxLength: 4096, description: 'Where to go on: `next` of the answer before.' }))
 
 /** The query of a list. */
 export const ListQuery = Type.Object({ after: After(), limit: Limit() })
@@ -39,10 +40,9 @@ export function limitOf({ limit }: Pick<ListQuery, 'limit'>): number {
   return limit === undefined ? MOST : Number(limit)
 }
 
-/** Where a list goes on: the name of the last one, or its place in a search. */
-export function nameAfter({ after }: Pick<ListQuery, 'after'>): string {
-  const [name] = partsOf(after, 1)
-  return name ?? ''
+/** Where a list goes on: behind the name, or whatever it was told to go on by. */
+export function cursorOf({ after }: Pick<ListQuery, 'after'>): string | undefined {
+  return partsOf(after, 1)[0]
 }
 
 function placeAfter({ after }: Pick<ListQuery, 'after'>): Place | undefined {
@@ -55,13 +55,13 @@ function partsOf(after: string | undefined, count: number): readonly string[] {
   if (after === undefined) return []
   const parsed = parseJson(Buffer.from(after, 'base64url').toString())
   const parts: unknown = isObject(parsed) ? parsed['after'] : undefined
-  const isWhole = Array.isArray(parts) && parts.length === count && parts.every(isPart)
-  if (!isWhole) throw new OAuthError('invalid_request', 'after is not the next of an answer to this list')
-  return parts as string[]
+  if (!isListOfTexts(parts) || parts.length !== count)
+    throw memberProblem('after', 'is not the next of an answer to this list')
+  return parts
 }
 
-function isPart(part: unknown): boolean {
-  return typeof part === 'string' && isStorable(part)
+function isListOfTexts(parts: unknown): parts is string[] {
+  return Array.isArray(parts) && parts.every((part) => typeof part === 'string' && isStorable(part))
 }
 
 function nextOf(parts: readonly string[]): string {
@@ -97,7 +97,8 @@ export async function listOrSearch<Thing>(
 ): Promise<Bag> {
   const { search: text = '' } = query
   const limit = limitOf(query)
-  if (text.trim() === '') return listed(name, query, await source.list(nameAfter(query), limit + 1), source)
+  if (text.trim() === '')
+    return listed(name, query, await source.list(cursorOf(query) ?? '', limit + 1), source)
   const after = placeAfter(query)
   const { found, next } = await source.search(text.trim(), {
     limit,

@@ -2,16 +2,19 @@
  * The operations of the interface: each is an endpoint with one scope, and says of itself what its description tells (`description.ts`).
  * Plugins add theirs by `fastify.adminApi`.
  */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
-import type { Answer } from '../../src/doors/answer.ts'
+import { ConfigError } from '../../src/config.ts'
+import { answer } from '../../src/doors/answer.ts'
 import type { BearerCall, EndpointMethod } from '../../src/doors/endpoint.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { queryText } from '../../src/http/forms.ts'
 import { inEnglish } from '../../src/protocol/message.ts'
-import { Type } from '../../src/protocol/schema.ts'
-import { administratorOf, PATH, type ApiScope } from './access.ts'
+import { checkOf, Type } from '../../src/protocol/schema.ts'
+import { PATH, SCOPES, type Access, type ApiScope } from './access.ts'
 import type { LateSchema } from './json-schema.ts'
+import { assertKnown, memberProblem } from './refusals.ts'
 import { createUsersOfPaths, type UsersOfPaths } from './user-of-path.ts'
 
 /** One method at one path of the interface. */
@@ -25,19 +28,23 @@ export interface Operation<Query extends TObject = TObject> {
   readonly summary: string
   /** That the token must have; `latchkey:admin` holds all others. */
   readonly scope: ApiScope
-  /** What may stand in the query of a GET or DELETE. */
+  /** What may stand in the query of a GET or DELETE. What else does, or has no value, is refused. */
   readonly query?: Query
-  /** What is sent: for the description, since who stores it judges it. */
-  readonly body?: LateSchema
+  /** What the body of a POST or PATCH must fit; what it does not name is refused. By default nothing. */
+  readonly body?: TObject
+  /** What the body is, in the place of `body`, where `handle` judges it: for the description. */
+  readonly judges?: LateSchema
   /** What is answered where all is well; without `schema`, nothing but the status. */
   readonly answer: { readonly status: 200 | 201 | 202 | 204; readonly schema?: LateSchema }
   /** Throws `OAuthError`. */
-  handle(query: Static<Query>, call: BearerCall): Promise<Bag | Answer>
+  handle(query: Static<Query>, call: BearerCall): Promise<Bag | void>
 }
 
 export interface AdminApi extends UsersOfPaths {
-  /** Serves one more operation. Throws `ConfigError` where another has its path and method. */
+  /** Serves one more operation. Throws `ConfigError` where another has its name, or its path and method. */
   serve<Query extends TObject>(operation: Operation<Query>): void
+  /** For what could be used to get more than the token has: `what` begins the sentence. Throws `insufficient_scope`. */
+  readonly assertAll: Access['assertAll']
 }
 
 declare module 'fastify' {
@@ -62,13 +69,29 @@ const NOTHING = Type.Object({})
 /** `served` gets each as it is served. */
 export function createAdminApi(
   fastify: FastifyInstance,
-  requireScope: FastifyInstance['requireScope'],
+  { requireScope, administratorOf, assertAll }: Access,
   served: (operation: Operation) => void,
 ): AdminApi {
+  const names = new Set<string>()
+
+  function assertOperation({ name, scope }: Pick<Operation, 'name' | 'scope'>): void {
+    if (names.has(name))
+      throw new ConfigError(`The operation ${name} of the administration is registered twice.`)
+    if (!Object.hasOwn(SCOPES, scope))
+      throw new ConfigError(
+        `The operation ${name} of the administration needs one of the scopes ${Object.keys(SCOPES).join(', ')}.`,
+      )
+    names.add(name)
+  }
+
   return {
-    ...createUsersOfPaths(fastify),
-    serve(operation) {
-      const { method, path, scope, query = NOTHING } = operation
+    ...createUsersOfPaths(fastify, assertAll),
+    assertAll,
+    serve<Query extends TObject>(operation: Operation<Query>): void {
+      const { method, path, scope, query = NOTHING, body = NOTHING, judges } = operation
+      assertOperation(operation)
+      const readQuery = readerOf(query as TObject)
+      const readBody = judges === undefined ? readerOf(body) : () => undefined
       fastify.oauth.registerEndpoint({
         path: `${PATH}${path}`,
         method,
@@ -76,22 +99,54 @@ export function createAdminApi(
         body: 'json',
         scopes: [scope],
         requireScope,
-        parameters: query,
-        async handle(parameters, call) {
+        parameters: NOTHING,
+        async handle(_parameters, call) {
           const administrator = administratorOf(call)
           if (administrator !== null) call.request.actor = { kind: 'user', id: administrator.id }
-          return operation.handle(parameters as never, call).catch(tellMembers)
+          try {
+            assertQuery(call.request, query as TObject)
+            readQuery(call.wire)
+            readBody(call.body)
+            const done = await operation.handle(call.wire as Static<Query>, call)
+            const { status } = operation.answer
+            return answer(done === undefined ? { status } : { status, body: done })
+          } catch (error) {
+            throw toldOf(error)
+          }
         },
       })
-      served(operation)
+      served(operation as Operation)
     },
   }
 }
 
-function tellMembers(error: unknown): never {
-  if (!(error instanceof OAuthError) || error.about === undefined) throw error
+/** Refuses what does not fit, by its name. */
+function readerOf(schema: TObject): (sent: Bag) => void {
+  const check = checkOf(schema)
+  return (sent) => {
+    assertKnown(sent, (name) => Object.hasOwn(schema.properties, name))
+    const misfit = check(sent)
+    if (misfit === undefined) return
+    const { missing, instancePath, words } = misfit
+    if (missing !== undefined) throw memberProblem(missing, 'is missing')
+    const member = instancePath.split('/')[1] ?? ''
+    const { expects } = (schema.properties[member] ?? {}) as { readonly expects?: string }
+    throw memberProblem(member, expects === undefined ? words : `must be ${expects}`)
+  }
+}
+
+/** A filter that is misspelt, or empty as by a variable that is not set, would else find everybody. */
+function assertQuery(request: FastifyRequest, { properties }: TObject): void {
+  for (const [name, value] of new URLSearchParams(queryText(request))) {
+    if (!Object.hasOwn(properties, name)) throw memberProblem(name, 'is no parameter here')
+    if (value === '') throw memberProblem(name, 'is empty: leave it out, or give it a value')
+  }
+}
+
+function toldOf(error: unknown): unknown {
+  if (!(error instanceof OAuthError) || error.about === undefined) return error
   const { code, message, status, headers, cause, about, also } = error
-  throw new RefusedMembers(code, message, {
+  return new RefusedMembers(code, message, {
     status,
     headers,
     cause,

@@ -3,16 +3,15 @@
  * in one manner, and its registry judges the values.
  */
 import type { TProperties } from 'typebox'
-import { answer } from '../../src/doors/answer.ts'
 import type { BearerCall } from '../../src/doors/endpoint.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
-import { metadataError } from '../../src/protocol/errors.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
 import type { Laid } from '../../src/protocol/resource-information.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { ListOptions, SaveOptions } from '../../src/services/resource-registry.ts'
 import type { ApiScope } from './access.ts'
-import { limitOf, listAnswer, listed, ListQuery, nameAfter } from './lists.ts'
-import { notFound } from './not-found.ts'
+import { cursorOf, limitOf, listAnswer, listed, ListQuery } from './lists.ts'
+import { assertAddressable, assertKnown, memberProblem, notFound, orConflict } from './refusals.ts'
 import type { AdminApi } from './operations.ts'
 
 export interface RecordKind<Information extends object> {
@@ -27,7 +26,7 @@ export interface RecordKind<Information extends object> {
   /** What `DELETE` does: one line, with what is lost. */
   readonly ending: string
   /** Throws `insufficient_scope` where the one of this name needs more of a token than the scope that writes. */
-  assertMayChange?(call: BearerCall, name: string): void
+  assertMayChange?(call: BearerCall, name: string): Promise<void>
   find(name: string): Promise<Information | null>
   /** In the order of their names. */
   list(options: ListOptions): Promise<readonly Information[]>
@@ -56,14 +55,13 @@ export function addRecordOperations<Information extends object>(
     return path[identifier] ?? ''
   }
 
-  function assertMayChange(call: BearerCall, name: unknown): void {
-    if (typeof name === 'string') kind.assertMayChange?.(call, name)
+  async function assertMayChange(call: BearerCall, name: unknown): Promise<void> {
+    if (typeof name === 'string') await kind.assertMayChange?.(call, name)
   }
 
   /** What may be stored of a body. Throws for a member that is misspelt, as nobody would read a warning. */
   function read(body: Bag): Bag {
-    const unknown = Object.keys(body).find((name) => !Object.hasOwn(members, name))
-    if (unknown !== undefined) throw metadataError(unknown.slice(0, 100), 'is not known')
+    assertKnown(body, (name) => Object.hasOwn(members, name))
     return Object.fromEntries(Object.entries(body).filter(([name]) => Object.hasOwn(sent, name)))
   }
 
@@ -75,7 +73,7 @@ export function addRecordOperations<Information extends object>(
 
   /** Whatever was sent: the registry looks at the values. */
   async function save(values: Bag, options: SaveOptions): Promise<void> {
-    await kind.save(values as Laid<Information>, options)
+    await asRequest(kind.save(values as Laid<Information>, options))
   }
 
   api.serve({
@@ -87,7 +85,7 @@ export function addRecordOperations<Information extends object>(
     query: ListQuery,
     answer: listAnswer(inAnswer, answered),
     async handle(query) {
-      const more = await kind.list({ after: nameAfter(query), limit: limitOf(query) + 1 })
+      const more = await kind.list({ after: cursorOf(query), limit: limitOf(query) + 1 })
       return listed(inAnswer, query, more, { nameOf, toWire: (information) => information })
     },
   })
@@ -97,14 +95,16 @@ export function addRecordOperations<Information extends object>(
     name: `create${title}`,
     summary: `Registers ${oneOf(noun)}`,
     scope: scopes.write,
-    body: Type.Object(sent, { title: `New${title}` }),
+    judges: Type.Object(sent, { title: `New${title}` }),
     answer: { status: 201, schema: answered },
     async handle(_query, call) {
       const values = read(call.body)
       const name = values[identifier]
-      assertMayChange(call, name)
-      await save(values, { isNew: true })
-      return answer({ status: 201, body: await get(String(name)) })
+      await assertMayChange(call, name)
+      assertAddressable(identifier, name)
+      const isTaken = async () => typeof name === 'string' && (await kind.find(name)) !== null
+      await orConflict(save(values, { isNew: true }), identifier, isTaken)
+      return get(String(name))
     },
   })
   api.serve({
@@ -122,14 +122,14 @@ export function addRecordOperations<Information extends object>(
     name: `update${title}`,
     summary: `Changes members of ${oneOf(noun)}; one that is null is taken away`,
     scope: scopes.write,
-    body: Type.Object(Type.Partial(Type.Object(changed)).properties, { title: `${title}Changes` }),
+    judges: Type.Object(Type.Partial(Type.Object(changed)).properties, { title: `${title}Changes` }),
     answer: { status: 200, schema: answered },
     async handle(_query, call) {
       const name = nameIn(call)
       const { [identifier]: named = name, ...values } = read(call.body)
-      assertMayChange(call, name)
+      await assertMayChange(call, name)
       await get(name)
-      if (named !== name) throw metadataError(identifier, 'cannot be changed')
+      if (named !== name) throw memberProblem(identifier, 'cannot be changed')
       await save({ ...values, [identifier]: name }, { isNew: false })
       return get(name)
     },
@@ -143,10 +143,22 @@ export function addRecordOperations<Information extends object>(
     answer: { status: 204 },
     async handle(_query, call) {
       const name = nameIn(call)
-      assertMayChange(call, name)
-      if (!(await kind.delete(name))) throw notFound(noun)
-      return answer({ status: 204 })
+      await assertMayChange(call, name)
+      if (!(await asRequest(kind.delete(name)))) throw notFound(noun)
     },
+  })
+}
+
+/** What the registry refuses is no metadata of a client. */
+async function asRequest<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    if (!(error instanceof OAuthError) || error.code !== 'invalid_client_metadata') throw error
+    const { message, about, also, cause } = error
+    throw new OAuthError('invalid_request', message, {
+      cause,
+      ...(about && { about }),
+      ...(also && { also }),
+    })
   })
 }
 

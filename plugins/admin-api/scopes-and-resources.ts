@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { BearerCall } from '../../src/doors/endpoint.ts'
 import type { ResourceInformation, ScopeInformation } from '../../src/protocol/resource-information.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { assertAll, namesOurs, PATH } from './access.ts'
+import { namesOurs, PATH } from './access.ts'
 import type { AdminApi } from './operations.ts'
 import { addRecordOperations } from './record-operations.ts'
 
@@ -26,15 +26,15 @@ const ResourceMembers = {
 
 export function addScopesAndResources({ oauth }: FastifyInstance, api: AdminApi): void {
   const { issuer, resources } = oauth
+  const assertMayChangeOurs = async (call: BearerCall): Promise<void> =>
+    api.assertAll(call, 'what is done to the scopes and the resource of the administration')
   addRecordOperations<ScopeInformation>(api, {
     noun: 'scope',
     identifier: 'name',
     members: ScopeMembers,
     scopes: SCOPES,
     ending: 'Removes a scope that no client has in its list',
-    assertMayChange(call, name) {
-      if (namesOurs([name])) assertMayChangeOurs(call)
-    },
+    assertMayChange: async (call, name) => (namesOurs([name]) ? assertMayChangeOurs(call) : undefined),
     find: resources.findScope,
     list: resources.listScopes,
     save: resources.saveScope,
@@ -46,16 +46,11 @@ export function addScopesAndResources({ oauth }: FastifyInstance, api: AdminApi)
     members: ResourceMembers,
     scopes: SCOPES,
     ending: 'Removes a resource; its scopes belong to the default one from then on',
-    assertMayChange(call, name) {
-      if (name === `${issuer}${PATH}`) assertMayChangeOurs(call)
-    },
+    assertMayChange: async (call, name) =>
+      name === `${issuer}${PATH}` ? assertMayChangeOurs(call) : undefined,
     find: resources.findResource,
     list: resources.listResources,
     save: resources.saveResource,
     delete: resources.deleteResource,
   })
-}
-
-function assertMayChangeOurs(call: BearerCall): void {
-  assertAll(call, 'what is done to the scopes and the resource of the administration')
 }

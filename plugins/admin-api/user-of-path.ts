@@ -4,17 +4,25 @@ import type { BearerCall } from '../../src/doors/endpoint.ts'
 import type { User } from '../../src/doors/user.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { ADMIN } from '../../src/services/users/user.ts'
-import { assertAll } from './access.ts'
-import { notFound } from './not-found.ts'
+import type { Judge } from '../../src/services/users/user-registry.ts'
+import type { Access } from './access.ts'
+import { notFound } from './refusals.ts'
 
 export interface UsersOfPaths {
   /** The one that the path names by `:sub`, as they are now. Throws `not_found`. */
   findUser(call: Pick<BearerCall, 'path'>): Promise<User>
   /** The same, to be changed. Throws `insufficient_scope` for an administrator, where the token does not hold all. */
   findUserToChange(call: BearerCall): Promise<User>
+  /** For who shall have these roles. Throws `insufficient_scope`. */
+  assertMayGive(call: BearerCall, roles: readonly string[]): Promise<void>
+  /** Changes that user: `work` has `judge` asked once more, of who they are when it is done. */
+  changeUser<T>(call: BearerCall, work: (user: User, judge: Judge) => Promise<T>): Promise<T>
 }
 
-export function createUsersOfPaths(fastify: FastifyInstance): UsersOfPaths {
+/** They have become an administrator meanwhile. */
+class Administrator extends Error {}
+
+export function createUsersOfPaths(fastify: FastifyInstance, assertAll: Access['assertAll']): UsersOfPaths {
   const { directory } = kernelOf(fastify)
 
   async function findUser({ path }: Pick<BearerCall, 'path'>): Promise<User> {
@@ -23,17 +31,32 @@ export function createUsersOfPaths(fastify: FastifyInstance): UsersOfPaths {
     return user
   }
 
+  async function assertMayGive(call: BearerCall, roles: readonly string[]): Promise<void> {
+    if (roles.includes(ADMIN)) await assertAll(call, 'what is done to an administrator')
+  }
+
+  async function findUserToChange(call: BearerCall): Promise<User> {
+    const user = await findUser(call)
+    await assertMayGive(call, user.roles)
+    return user
+  }
+
   return {
     findUser,
-    async findUserToChange(call) {
-      const user = await findUser(call)
-      assertMayChange(call, user.roles)
-      return user
+    assertMayGive,
+    findUserToChange,
+    async changeUser(call, work) {
+      const user = await findUserToChange(call)
+      const judge: Judge = ({ roles }) => {
+        if (roles.includes(ADMIN) && !user.roles.includes(ADMIN)) throw new Administrator()
+      }
+      try {
+        return await work(user, judge)
+      } catch (error) {
+        if (!(error instanceof Administrator)) throw error
+        await assertMayGive(call, [ADMIN])
+        return work(user, () => undefined)
+      }
     },
   }
-}
-
-/** For who has these roles, or shall have them. Throws `insufficient_scope`. */
-export function assertMayChange(call: BearerCall, roles: readonly string[]): void {
-  if (roles.includes(ADMIN)) assertAll(call, 'what is done to an administrator')
 }

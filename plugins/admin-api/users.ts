@@ -1,17 +1,16 @@
 /** `/users`: people, and what an administrator does to their accounts. */
 import type { FastifyInstance } from 'fastify'
-import { answer } from '../../src/doors/answer.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { StandardClaims } from '../../src/protocol/claims.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { parseUserMembers, userError } from '../../src/protocol/user-members.ts'
-import { ADMIN } from '../../src/services/users/user.ts'
+import { parseUserMembers } from '../../src/protocol/user-members.ts'
+import { ADMIN, type User } from '../../src/services/users/user.ts'
 import { userToWire } from '../../src/services/users/user-wire.ts'
 import type { ApiScope } from './access.ts'
+import { Instant } from './instants.ts'
 import { listAnswer, listOrSearch, SearchQuery } from './lists.ts'
 import type { AdminApi } from './operations.ts'
-import { notFound } from './not-found.ts'
-import { assertMayChange } from './user-of-path.ts'
+import { assertKnown, memberProblem, notFound, orConflict } from './refusals.ts'
 
 const READ: ApiScope = 'latchkey:users:read'
 const WRITE: ApiScope = 'latchkey:users:write'
@@ -28,9 +27,7 @@ const UserSchema = Type.Object(
     username: Username(),
     roles: Roles(),
     disabled: Type.Boolean({ description: 'Whether they may not sign in.' }),
-    deletes_at: Type.Optional(
-      Type.String({ format: 'date-time', description: 'When they are deleted, where they asked for that.' }),
-    ),
+    deletes_at: Type.Optional(Instant('When they are deleted, where they asked for that.')),
     ...StandardClaims.properties,
   },
   { title: 'User' },
@@ -53,7 +50,7 @@ const READ_ONLY = ['sub', 'deletes_at']
 
 export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
   const { users } = oauth
-  const { findUser, findUserToChange } = api
+  const { findUser, findUserToChange, changeUser, assertMayGive } = api
 
   api.serve({
     method: 'GET',
@@ -77,10 +74,14 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
           nameOf: (user) => user.username,
           toWire: userToWire,
         })
-      const named = username === undefined ? null : await users.find(username)
-      const addressed = email === undefined ? named : await users.findByEmail(email)
-      const isBoth = username === undefined || named?.id === addressed?.id
-      return { users: addressed === null || !isBoth ? [] : [userToWire(addressed)] }
+      const [other] = Object.keys(query)
+      if (other !== undefined) throw memberProblem(other, 'does not go together with username or email')
+      const found = [
+        ...(username === undefined ? [] : [await users.find(username)]),
+        ...(email === undefined ? [] : [await users.findByEmail(email)]),
+      ]
+      const [one] = found
+      return { users: one && found.every((user) => user?.id === one.id) ? [userToWire(one)] : [] }
     },
   })
   api.serve({
@@ -90,12 +91,19 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
     summary:
       'Registers a user; one without a password signs in by a link that was sent, or by something else',
     scope: WRITE,
-    body: Type.Object({ username: Username(), ...Changes }, { title: 'NewUser' }),
+    judges: Type.Object({ username: Username(), ...Changes }, { title: 'NewUser' }),
     answer: { status: 201, schema: UserSchema },
-    async handle(_query, call) {
-      const { disabled = false, members, roles = [] } = read(call.body)
-      assertMayChange(call, roles)
-      return answer({ status: 201, body: userToWire(await users.create(members, { disabled })) })
+    async handle(_query, { body, ...call }) {
+      const { disabled, members, roles = [] } = read(body)
+      await assertMayGive({ body, ...call }, roles)
+      const { username, email } = members
+      const creating = orConflict(
+        users.create(members, { disabled }),
+        'username',
+        async () => typeof username === 'string' && (await users.find(username)) !== null,
+      )
+      const isTheirs = async () => typeof email === 'string' && (await users.findByEmail(email)) !== null
+      return userToWire(await orConflict(creating, 'email', isTheirs))
     },
   })
   api.serve({
@@ -114,15 +122,15 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
     summary:
       'Changes claims, roles or the password of a user, or whether they may sign in; a claim that is null is taken away',
     scope: WRITE,
-    body: Type.Object(Changes, { title: 'UserChanges' }),
+    judges: Type.Object(Changes, { title: 'UserChanges' }),
     answer: ONE,
-    async handle(_query, call) {
-      const user = await findUserToChange(call)
-      const { disabled, members, roles = [] } = read(withoutReadOnly(call.body, userToWire(user)))
-      assertMayChange(call, roles)
-      const enabled = disabled === undefined ? undefined : !disabled
-      return userToWire(await users.update(user.username, members, { keepOneWith: ADMIN, enabled }))
-    },
+    handle: async (_query, call) =>
+      changeUser(call, async (user, judge) => {
+        const { disabled, members, roles = [] } = read(withoutReadOnly(call.body, userToWire(user)))
+        await assertMayGive(call, roles)
+        const options = { keepOneWith: ADMIN, disabled, judge }
+        return userToWire(await users.update(user.username, withProof(members, user), options))
+      }),
   })
   api.serve({
     method: 'DELETE',
@@ -132,9 +140,8 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
     scope: WRITE,
     answer: { status: 204 },
     async handle(_query, call) {
-      const { username } = await findUserToChange(call)
-      if (!(await users.delete(username))) throw notFound('user')
-      return answer({ status: 204 })
+      const isGone = await changeUser(call, async ({ username }, judge) => users.delete(username, { judge }))
+      if (!isGone) throw notFound('user')
     },
   })
   api.serve({
@@ -145,8 +152,8 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
     scope: WRITE,
     answer: { status: 204 },
     async handle(_query, call) {
-      await users.resetFactors((await findUserToChange(call)).id)
-      return answer({ status: 204 })
+      if (!(await users.resetFactors((await findUserToChange(call)).id)))
+        throw notFound('second factor of this user')
     },
   })
   api.serve({
@@ -160,18 +167,29 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
   })
 }
 
-/** Judges what was sent; a misspelt member is refused, as nobody would read a warning. */
+/** Judges what was sent. Claims that are null are taken away; what cannot be is refused, as nobody would see that it stays. */
 function read({ disabled, ...members }: Bag) {
   if (disabled !== undefined && typeof disabled !== 'boolean')
-    throw userError('disabled', 'must be true or false')
+    throw memberProblem('disabled', 'must be true or false')
+  for (const name of ['username', 'password', 'roles'])
+    if (members[name] === null)
+      throw memberProblem(name, 'cannot be taken away; a list of roles can be empty')
   const { unknown, roles } = parseUserMembers(members)
-  if (unknown[0] !== undefined) throw userError(unknown[0].slice(0, 100), 'is not known')
+  assertKnown(members, (name) => !unknown.includes(name))
   return { disabled, members, roles }
 }
 
 /** Whoever sends back what they read means no change of what cannot be changed so. */
 function withoutReadOnly(sent: Bag, had: Bag): Bag {
-  const changed = READ_ONLY.find((name) => sent[name] !== undefined && sent[name] !== had[name])
-  if (changed !== undefined) throw userError(changed, 'cannot be changed')
+  const changed = READ_ONLY.find((name) => name in sent && (sent[name] ?? null) !== (had[name] ?? null))
+  if (changed !== undefined) throw memberProblem(changed, 'cannot be changed')
   return Object.fromEntries(Object.entries(sent).filter(([name]) => !READ_ONLY.includes(name)))
+}
+
+/** That the former address was verified says nothing of another one. */
+function withProof(members: Bag, { claims }: Pick<User, 'claims'>): Bag {
+  const { email, email_verified: isVerified } = members
+  if (email === undefined || email === claims['email'] || isVerified !== undefined) return members
+  if (claims['email_verified'] === undefined) return members
+  return { ...members, email_verified: email === null ? null : false }
 }

@@ -54,7 +54,7 @@ export async function addAdministration(fastify: FastifyInstance, invitations: I
     name: 'invitation',
     part: PART,
     async model(user, call): Promise<UserInvitation | null> {
-      if (!(await invitations.mayInvite(user))) return null
+      if ((await invitations.obstacleOf(user)) !== null) return null
       const { id: userId } = user
       const until = await passwordResets.invitedUntil(userId)
       const { invitation = '' } = call.wire

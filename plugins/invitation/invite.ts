@@ -3,11 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import type { User } from '../../src/doors/user.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 
+export type Obstacle = 'no mail' | 'disabled' | 'no address' | 'password'
+
 export interface Invitations {
-  /** Whether the user can be: mails are on, they have an address, and no password yet or an invitation that is good. */
-  mayInvite(user: User): Promise<boolean>
+  /** Why the user cannot be; null for who can. Whoever has a password was here, unless by an invitation that is good. */
+  obstacleOf(user: User): Promise<Obstacle | null>
   /** By a mail in one of these languages, for who has chosen none. */
-  invite(user: Pick<User, 'id'>, locales: string): Promise<void>
+  invite(user: Pick<User, 'id'>, locales?: string): Promise<void>
   /** False where there is none that is good. */
   withdraw(user: Pick<User, 'id'>): Promise<boolean>
 }
@@ -18,14 +20,15 @@ export function createInvitations(fastify: FastifyInstance, kind: string): Invit
   const { passwordResets } = kernelOf(fastify)
 
   return {
-    async mayInvite({ id, disabled, claims, username }) {
-      if (!letters.isOn() || disabled || typeof claims['email'] !== 'string') return false
-      // Whoever has a password was here.
+    async obstacleOf({ id, disabled, claims, username }) {
+      if (!letters.isOn()) return 'no mail'
+      if (disabled) return 'disabled'
+      if (typeof claims['email'] !== 'string') return 'no address'
       const isInvited = (await passwordResets.invitedUntil(id)) !== null
-      return isInvited || !(await oauth.users.canSignInByPassword(username))
+      return isInvited || !(await oauth.users.canSignInByPassword(username)) ? null : 'password'
     },
     async invite({ id: user }, locales) {
-      await oauth.enqueue(kind, { user, locales })
+      await oauth.enqueue(kind, { user, ...(locales === undefined ? {} : { locales }) })
       oauth.audit.observe({ type: 'user.invited', user, details: {} })
     },
     async withdraw({ id: user }) {

@@ -1,12 +1,17 @@
 /** Invitations in the interface of the administration. */
-import { answer } from '../../src/doors/answer.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { Type } from '../../src/protocol/schema.ts'
-import { notFound } from '../admin-api/not-found.ts'
+import { notFound } from '../admin-api/refusals.ts'
 import type { AdminApi } from '../admin-api/operations.ts'
-import type { Invitations } from './invite.ts'
+import type { Invitations, Obstacle } from './invite.ts'
 
-export function addOperations(api: AdminApi, { mayInvite, invite, withdraw }: Invitations): void {
+const WORDS: Readonly<Record<Obstacle, string>> = {
+  'no mail': 'no mail can be sent here: set SMTP_URL and MAIL_FROM',
+  disabled: 'the user may not sign in',
+  'no address': 'the user has no email address',
+  password: 'the user has a password: a password link is for who has forgotten it',
+}
+
+export function addOperations(api: AdminApi, { obstacleOf, invite, withdraw }: Invitations): void {
   const path = '/users/:sub/invitation'
   api.serve({
     method: 'POST',
@@ -14,17 +19,12 @@ export function addOperations(api: AdminApi, { mayInvite, invite, withdraw }: In
     name: 'inviteUser',
     summary: 'Sends a user who has no password yet a mail with a link by which they choose one',
     scope: 'latchkey:users:write',
-    body: Type.Object({}),
     answer: { status: 202 },
     async handle(_query, call) {
       const user = await api.findUserToChange(call)
-      if (!(await mayInvite(user)))
-        throw new OAuthError(
-          'invalid_request',
-          'the user has a password, no email address, or may not sign in; or no mail can be sent here',
-        )
-      await invite(user, '')
-      return answer({ status: 202 })
+      const obstacle = await obstacleOf(user)
+      if (obstacle !== null) throw new OAuthError('invalid_request', WORDS[obstacle])
+      await invite(user)
     },
   })
   api.serve({
@@ -36,7 +36,6 @@ export function addOperations(api: AdminApi, { mayInvite, invite, withdraw }: In
     answer: { status: 204 },
     async handle(_query, call) {
       if (!(await withdraw(await api.findUserToChange(call)))) throw notFound('invitation of this user')
-      return answer({ status: 204 })
     },
   })
 }

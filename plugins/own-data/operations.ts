@@ -1,8 +1,7 @@
 /** The deletion that a user has asked for, in the interface of the administration: it can be cancelled until it is due. */
 import type { FastifyInstance } from 'fastify'
-import { answer } from '../../src/doors/answer.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { notFound } from '../admin-api/not-found.ts'
+import { notFound } from '../admin-api/refusals.ts'
 
 export function addOperations(fastify: FastifyInstance): void {
   const { adminApi } = fastify
@@ -17,7 +16,6 @@ export function addOperations(fastify: FastifyInstance): void {
     async handle(_query, call) {
       const { id } = await adminApi.findUserToChange(call)
       if (!(await accountDeletions.cancel(id))) throw notFound('deletion that this user has asked for')
-      return answer({ status: 204 })
     },
   })
 }

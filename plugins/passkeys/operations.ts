@@ -1,7 +1,7 @@
 /** The passkeys of a user in the interface of the administration: for who has lost the device. */
-import { answer } from '../../src/doors/answer.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { notFound } from '../admin-api/not-found.ts'
+import { Instant, instant } from '../admin-api/instants.ts'
+import { notFound } from '../admin-api/refusals.ts'
 import type { AdminApi } from '../admin-api/operations.ts'
 import type { Passkeys } from './passkeys.ts'
 
@@ -9,8 +9,8 @@ const PasskeySchema = Type.Object(
   {
     id: Type.String(),
     name: Type.String({ description: 'What its user calls it.' }),
-    created_at: Type.String({ format: 'date-time' }),
-    last_used_at: Type.Optional(Type.String({ format: 'date-time' })),
+    created_at: Instant(),
+    last_used_at: Type.Optional(Instant()),
     synced: Type.Boolean({ description: 'Whether it is on more than one device.' }),
   },
   { title: 'Passkey' },
@@ -30,8 +30,8 @@ export function addOperations(api: AdminApi, passkeys: Passkeys): void {
         passkeys: known.map(({ id, createdAt, value: { name, usedAt, synced } }) => ({
           id,
           name,
-          created_at: new Date(createdAt).toISOString(),
-          ...(usedAt === null ? {} : { last_used_at: new Date(usedAt).toISOString() }),
+          created_at: instant(createdAt),
+          ...(usedAt === null ? {} : { last_used_at: instant(usedAt) }),
           synced,
         })),
       }
@@ -47,7 +47,6 @@ export function addOperations(api: AdminApi, passkeys: Passkeys): void {
     async handle(_query, call) {
       const user = await api.findUserToChange(call)
       if (!(await passkeys.remove(user.id, call.path['id'] ?? ''))) throw notFound('passkey of this user')
-      return answer({ status: 204 })
     },
   })
 }

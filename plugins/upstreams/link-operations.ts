@@ -1,7 +1,7 @@
 /** The sign-ins of upstreams that are linked with a user, in the interface of the administration. */
-import { answer } from '../../src/doors/answer.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { notFound } from '../admin-api/not-found.ts'
+import { Instant, instant } from '../admin-api/instants.ts'
+import { notFound } from '../admin-api/refusals.ts'
 import type { AdminApi } from '../admin-api/operations.ts'
 import type { LinkedSignIns } from './links.ts'
 
@@ -12,7 +12,7 @@ const LinkSchema = Type.Object(
     issuer: Type.String(),
     subject: Type.String({ description: 'By which the upstream knows them.' }),
     name: Type.Optional(Type.String({ description: 'What the upstream called them when it was linked.' })),
-    created_at: Type.String({ format: 'date-time' }),
+    created_at: Instant(),
   },
   { title: 'LinkedSignIn' },
 )
@@ -34,7 +34,7 @@ export function addLinkOperations(api: AdminApi, links: LinkedSignIns): void {
           issuer,
           subject,
           ...(name === null ? {} : { name }),
-          created_at: new Date(createdAt).toISOString(),
+          created_at: instant(createdAt),
         })),
       }
     },
@@ -49,7 +49,6 @@ export function addLinkOperations(api: AdminApi, links: LinkedSignIns): void {
     async handle(_query, call) {
       const user = await api.findUserToChange(call)
       if (!(await links.unlink(user.id, call.path['id'] ?? ''))) throw notFound('linked sign-in of this user')
-      return answer({ status: 204 })
     },
   })
 }

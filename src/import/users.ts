@@ -20,7 +20,9 @@ export async function applyUser({ fields }: DumpRecord, { users, options }: Impo
   if (found.disabled && !imported.disabled) notes.push('is disabled here, and stays so')
   const wanted = { ...claims, roles: [...new Set([...found.roles, ...roles])] }
   if (!(await differs(found, wanted, imported, users))) return { action: 'keep', notes }
-  if (!options.dryRun) await users.update(username, wanted, imported)
+  // Who is disabled here stays so.
+  const disabled = imported.disabled === true ? true : undefined
+  if (!options.dryRun) await users.update(username, wanted, { ...imported, disabled })
   return { action: 'update', notes }
 }
 

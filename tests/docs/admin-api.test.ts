@@ -47,7 +47,7 @@ test('the programs of the page do what it says', async () => {
 
   const call = await callerAs(server, 'people')
   const again = await call('POST', '/users', { username: 'zoe' })
-  expect([again.status, again.body]).toEqual([400, JSON.parse(error)])
+  expect([again.status, again.body]).toEqual([409, JSON.parse(error)])
   const { users } = server.server.oauth
   const zoe = (await users.find('zoe'))!
   expect(await call('POST', `/users/${zoe.id}/badges`, { badge: 'first-day' })).toMatchObject({ status: 201 })

@@ -18,7 +18,7 @@ import { isDuplicate } from '../../store/failures.ts'
 import { claimScopeName, NameTaken } from '../../store/name-claims.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
-import { toInformation } from './client-finder.ts'
+import { lockWithSecrets, toInformation } from './client-finder.ts'
 import type { ClientPolicies } from './client-policies.ts'
 import { isUsable, type NewSecret, type StoredSecret } from './client-secrets.ts'
 import { assertNotTaken, namesScope, type Strictness } from './scope-names.ts'
@@ -98,11 +98,8 @@ export function createClientChanges({
     { client: wanted, secret, withoutSecret = false }: WantedClient,
   ): Promise<ClientInformation | undefined> {
     return within(clientId, async (em, note) => {
-      // Locked first: the secrets that are read then are those of this revision.
-      const { PESSIMISTIC_WRITE: lockMode } = (await import('@mikro-orm/core')).LockMode
-      const client = await em.findOne(Client, { clientId }, { lockMode })
+      const client = await lockWithSecrets(em, clientId)
       if (client?.revision !== revision) return undefined
-      await em.populate(client, ['secrets'])
       const before = toInformation(client)
       em.assign(client, { ...wanted, revision: randomUUID() })
       removeUnusable(client)

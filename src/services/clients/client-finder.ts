@@ -22,11 +22,14 @@ export interface ClientFinder extends ClientLists {
   hasSecret(clientId: string, secret: string): Promise<boolean>
 }
 
-const WITH_SECRETS = { populate: ['secrets'] } as const
-
 /** @internal */
-export async function findWithSecrets(em: EntityManager, clientId: string): Promise<Client | null> {
-  return clientId === '' ? null : em.findOne(Client, { clientId }, WITH_SECRETS)
+export async function lockWithSecrets(em: EntityManager, clientId: string): Promise<Client | null> {
+  if (clientId === '') return null
+  // Locked first: the secrets that are read then are those of this revision.
+  const { PESSIMISTIC_WRITE: lockMode } = (await import('@mikro-orm/core')).LockMode
+  const client = await em.findOne(Client, { clientId }, { lockMode })
+  if (client !== null) await em.populate(client, ['secrets'])
+  return client
 }
 
 /**

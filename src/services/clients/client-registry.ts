@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { FastifyBaseLogger } from 'fastify'
 import type { TObject } from 'typebox'
 import { parseMetadata, type ClientInformation } from '../../protocol/client-metadata.ts'
@@ -18,7 +19,7 @@ import {
 } from '../../protocol/stored-client.ts'
 import type { Database } from '../../store/database.ts'
 import { newClient, unknownClient, type ClientChanges, type WantedClient } from './client-changes.ts'
-import { createClientFinder, findWithSecrets, type ClientFinder } from './client-finder.ts'
+import { createClientFinder, lockWithSecrets, type ClientFinder } from './client-finder.ts'
 import type { ClientPolicies, Unserved } from './client-policies.ts'
 import type { ClientSecrets } from './client-secrets.ts'
 import { replaceSecrets } from './secret-rows.ts'
@@ -29,6 +30,11 @@ import {
   type FindUnregistered,
   type Strictness,
 } from './scope-names.ts'
+
+export interface Judged {
+  /** Asked of the client as it is when it is changed: what it throws is thrown, and nothing is done. */
+  judge?: (client: ClientInformation) => void
+}
 
 export interface ClientRegistry extends ClientFinder {
   /**
@@ -42,13 +48,13 @@ export interface ClientRegistry extends ClientFinder {
   /** Stores what was assigned to a client that `find` or `create` returned; the next token has it. */
   save(client: ClientInformation): Promise<ClientInformation>
   /** Lays members over those of a client; one that is null is taken away. Throws when it is not there. */
-  update(clientId: string, members: unknown, options?: Strictness): Promise<ClientInformation>
+  update(clientId: string, members: unknown, options?: Strictness & Judged): Promise<ClientInformation>
   /** Names in a `scope` list under which neither a scope nor a client is registered. */
   unregisteredScopes: FindUnregistered
   /** A new secret, returned once; those before it go on working for `overlap` seconds. */
-  rotateSecret(clientId: string, overlap?: number): Promise<ClientInformation>
+  rotateSecret(clientId: string, overlap?: number, options?: Judged): Promise<ClientInformation>
   /** False when there was none. Its tokens are dead within two seconds. */
-  delete(clientId: string): Promise<boolean>
+  delete(clientId: string, options?: Judged): Promise<boolean>
   /** The members of client metadata that plugins added. */
   extensions(): readonly TObject[]
 }
@@ -118,7 +124,7 @@ export function createClientRegistry({
   async function update(
     clientId: string,
     input: unknown,
-    { strict = false, isServed }: Strictness = {},
+    { strict = false, isServed, judge }: Strictness & Judged = {},
   ): Promise<ClientInformation> {
     const members = parse(input)
     if (members.client_id !== undefined && members.client_id !== clientId)
@@ -126,6 +132,7 @@ export function createClientRegistry({
     const tellOfScopes = await judgeScopes(clientId, members.scope, strict)
     const hash = members.client_secret === undefined ? undefined : await secrets.hash(members.client_secret)
     const want = (client: StoredClient): WantedClient => {
+      judge?.(toMetadata(client, false))
       removeMembers(client, nullMembers(input))
       applyMetadata(client, members)
       policies.assertSecretUsed(members.client_secret, client)
@@ -147,10 +154,16 @@ export function createClientRegistry({
     return changed.length === 0 ? current : update(clientId, Object.fromEntries(changed))
   }
 
-  async function rotateSecret(clientId: string, overlap = 0): Promise<ClientInformation> {
+  async function rotateSecret(
+    clientId: string,
+    overlap = 0,
+    { judge }: Judged = {},
+  ): Promise<ClientInformation> {
     return changes.within(clientId, async (em, note) => {
-      const client = await findWithSecrets(em, clientId)
+      // Of two at once, the second sees the secret of the first.
+      const client = await lockWithSecrets(em, clientId)
       if (client === null) throw unknownClient()
+      judge?.(toMetadata(client, true))
       client.revision = randomUUID()
       if (!policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)) {
         throw metadataError('token_endpoint_auth_method', `${client.tokenEndpointAuthMethod} has no secret`)
@@ -170,7 +183,14 @@ export function createClientRegistry({
     update,
     save,
     rotateSecret,
-    delete: async (clientId) => changes.remove(clientId),
+    async delete(clientId, { judge } = {}) {
+      const unless = async (em: EntityManager) => {
+        const client = await lockWithSecrets(em, clientId)
+        if (client !== null) judge?.(toMetadata(client, true))
+        return false
+      }
+      return changes.remove(clientId, undefined, judge && unless)
+    },
     extensions: policies.schemas,
   }
 }

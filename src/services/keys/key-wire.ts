@@ -13,10 +13,10 @@ export function keyToWire(keys: Pick<KeyRing, 'stateOf'>, key: KeyRecord) {
     store: key.store,
     created_at: instant(key.createdAt),
     signs_from: instant(key.signsFrom),
-    retires_at: instant(key.retiresAt),
+    retires_at: key.retiresAt === null ? null : instant(key.retiresAt),
   }
 }
 
-function instant(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString()
+function instant(time: number): string {
+  return new Date(time).toISOString()
 }

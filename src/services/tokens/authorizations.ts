@@ -45,6 +45,8 @@ export interface Authorizations {
    * been revoked, or there is none.
    */
   revoke(id: string): Promise<boolean>
+  /** The id of the user whose it is; null for a client's own, and where there is none. */
+  ownerOf(id: string): Promise<string | null>
 }
 
 /** @internal */
@@ -64,6 +66,10 @@ export function createAuthorizations(database: Database, revoker: TokenRevoker):
     listBySession: async (sid, wanted) =>
       isUuid(sid) ? page(statements.listBySession, sid, wanted) : { authorizations: [], next: null },
     listByClient: async (clientId, wanted) => page(statements.listByClient, clientId, wanted),
+    async ownerOf(id) {
+      const [row] = isUuid(id) ? await database.query(statements.find, [id]) : []
+      return row?.subject ?? null
+    },
     revoke: async (id) => isUuid(id) && revoker.revokeAuthorization(id, 'revoked by hand'),
   }
 }

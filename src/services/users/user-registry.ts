@@ -30,15 +30,17 @@ import { claimAddress, isOfAddress, toRefusal } from './verified-address.ts'
 export interface ImportedUser {
   /** Their password's hash, in a form that is read here; it is replaced by one of ours when they first sign in. */
   passwordHash?: string | undefined
-  /** They may not sign in. False leaves it as it is. */
-  disabled?: boolean
+  /** Whether they may not sign in: what `disable` and `enable` do. By default, it is left as it is. */
+  disabled?: boolean | undefined
 }
 
 /** What may be laid over a user beside their members, in the same transaction. */
 export interface UpdateOptions extends ImportedUser, Kept {
-  /** Whether they may sign in; what `disable` and `enable` do. Default: as before. */
-  enabled?: boolean | undefined
+  /** Asked of the user as they are when they are changed: what it throws is thrown, and nothing is done. */
+  judge?: Judge
 }
+
+export type Judge = (user: User) => void
 
 export interface UserRegistry extends UserFinder, UserAuthentication {
   /**
@@ -69,7 +71,7 @@ export interface UserRegistry extends UserFinder, UserAuthentication {
    * transaction. The audit log goes on naming them by their id. False where there is none; throws `OAuthError` (`invalid_request`) for the last
    * administrator who may sign in.
    */
-  delete(username: string): Promise<boolean>
+  delete(username: string, options?: { judge?: Judge }): Promise<boolean>
 }
 
 /** @internal What belongs to a new user from the first moment, in the transaction that registers them. */
@@ -160,7 +162,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
   async function update(
     username: string,
     input: unknown,
-    { keepOneWith, replaces, ...laid }: Demanded = {},
+    { keepOneWith, replaces, judge, ...laid }: Demanded = {},
   ): Promise<User> {
     const { username: wanted, password, roles, claims } = parse(input)
     const key = usernameKey(username)
@@ -171,15 +173,16 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
     const chooser = { username, roles: roles ?? had?.roles, inPerson: replaces !== undefined }
     const passwordHash = await hash(password, chooser)
     const changed = change(async (query, note) => {
-      const isLosing = roles !== undefined || laid.enabled === false
+      const isLosing = roles !== undefined || laid.disabled === true
       const holders = await lockHolders(query, isLosing ? keepOneWith : undefined)
       const [before] = await query(statements.lock, [key])
       if (replaces !== undefined && before !== undefined && passwordMark(before) !== replaces)
         throw new AnotherPassword()
+      if (before !== undefined) judge?.(toUser(before))
       const [row] = await query(statements.update, [key, claims, roles ?? null, passwordHash])
       if (before === undefined || row === undefined) return undefined
       await claimAddress(query, row, claims)
-      if (keepOneWith !== undefined && (!row.roles.includes(keepOneWith) || laid.enabled === false))
+      if (keepOneWith !== undefined && (!row.roles.includes(keepOneWith) || laid.disabled === true))
         assertKept(keepOneWith, holders, row.id)
       const changes = changesBetween(membersOf(before), membersOf(row))
       if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: row.id, details: { changes } })
@@ -196,22 +199,23 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
     query: Query,
     note: Note,
     row: UserRow,
-    { passwordHash, disabled = false, enabled = disabled ? false : undefined }: UpdateOptions,
+    { passwordHash, disabled }: ImportedUser,
   ): Promise<UserRow | undefined> {
     if (passwordHash !== undefined && takes(row, passwordHash)) {
       await query(statements.rehash, [row.id, row.passwordHash, passwordHash])
       await endWithPassword(query, note, row.id)
     }
-    if (enabled === undefined || enabled === !row.disabledAt) return row
-    return (enabled ? enable : disable)(query, note, row.username)
+    if (disabled === undefined || disabled === Boolean(row.disabledAt)) return row
+    return (disabled ? disable : enable)(query, note, row.username)
   }
 
   /** Holders first, then the user's row, as all changes do. */
-  async function remove(username: string): Promise<boolean> {
+  async function remove(username: string, { judge }: { judge?: Judge } = {}): Promise<boolean> {
     const id = await audit.transaction(async (query, note) => {
       const holders = await lockHolders(query, ADMIN)
       const [row] = await query(statements.lock, [usernameKey(username)])
       if (row === undefined) return undefined
+      judge?.(toUser(row))
       assertKept(ADMIN, holders, row.id)
       await forget(query, note, row.id)
       return row.id

@@ -25,7 +25,8 @@ const alice = (await oauth.users.find('alice'))!
 const root = (await oauth.users.find('root'))!
 
 async function tokenOfUser(user: Pick<typeof ALICE, 'username' | 'password'>): Promise<string> {
-  const asked = { client_id: CONSOLE.client_id, scope: 'openid latchkey:users:write' }
+  const resource = `${server.url}/admin/api/v1`
+  const asked = { client_id: CONSOLE.client_id, scope: 'openid latchkey:users:write', resource }
   const code = (await authorize(server, asked, undefined, user)).get('code')!
   const form = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI }
   const answer = await server.post('/token', form, basic(CONSOLE.client_id, CONSOLE.client_secret))
@@ -138,8 +139,8 @@ describe('a token', () => {
     expect(event!.actor).toEqual({ kind: 'user', id: root.id })
     const nobody = callerWith(server, await tokenOfUser(ALICE))
     expect((await nobody('GET', '/users')).body).toEqual({
-      error: 'insufficient_scope',
-      error_description: 'The token is of somebody who is no administrator',
+      error: 'access_denied',
+      error_description: 'the token is of somebody who is no administrator',
     })
     await oauth.users.update('alice', { roles: ['admin'] })
     await until(async () => expect((await nobody('GET', '/users')).status).toBe(200))
@@ -163,7 +164,8 @@ describe('a token', () => {
       body: JSON.stringify(metadata),
     })
     const { client_id, client_secret } = (await registered.json()) as Record<string, string>
-    const asked = { client_id, scope: 'openid latchkey:users:read' }
+    const resource = `${open.url}/admin/api/v1`
+    const asked = { client_id, scope: 'openid latchkey:users:read', resource }
     const code = (await authorize(open, asked, undefined, ROOT)).get('code')!
     const form = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI }
     const answer = await open.post('/token', {

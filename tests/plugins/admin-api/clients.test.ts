@@ -36,9 +36,10 @@ describe('a client', () => {
   test.each([
     [{ redirect_uris: ['ftp://app.example'] }, 'invalid_redirect_uri', 'redirect_uris'],
     [{ ...ROBOT, scope: 'nowhere' }, 'invalid_client_metadata', 'scope'],
-    [{ ...ROBOT, client_nam: 'R' }, 'invalid_client_metadata', 'client_nam'],
+    [{ ...ROBOT, client_nam: 'R' }, 'invalid_request', 'client_nam'],
     [{ ...ROBOT, grant_types: ['telepathy'] }, 'invalid_client_metadata', 'grant_types'],
-    [{ ...ROBOT, client_id: 'web' }, 'invalid_client_metadata', 'client_id'],
+    [{ ...ROBOT, client_id: '..' }, 'invalid_request', 'client_id'],
+    [{ ...ROBOT, client_secret: 'short' }, 'invalid_request', 'client_secret'],
     [{ ...ROBOT, client_id: 'read_books' }, 'invalid_client_metadata', 'client_id'],
   ])('%j is refused: %s', async (metadata, error, member) => {
     const { status, body } = await call('POST', '/clients', metadata)
@@ -117,7 +118,7 @@ test('a scope and its resource are registered, changed, listed and removed', asy
   expect((await call('GET', path)).body).toEqual({ resource, name: 'Pets' })
   const scope = { name: 'feed_pets', description: 'Feed your pets', resource }
   expect(await call('POST', '/scopes', scope)).toMatchObject({ status: 201, body: scope })
-  expect((await call('POST', '/scopes', scope)).status).toBe(400)
+  expect((await call('POST', '/scopes', scope)).status).toBe(409)
   expect(
     (await call('POST', '/scopes', { ...scope, name: 'more', colour: 'red' })).body.problems[0].member,
   ).toBe('colour')

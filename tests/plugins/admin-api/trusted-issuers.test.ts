@@ -83,7 +83,7 @@ test.each([
   [{ issuer: ISSUER, jwks, constructor: 'x' }, 'constructor'],
 ])('%j is refused by its member', async (members, member) => {
   const { status, body } = await call('POST', '/trusted-issuers', members)
-  expect([status, body.error, body.problems[0].member]).toEqual([400, 'invalid_client_metadata', member])
+  expect([status, body.error, body.problems[0].member]).toEqual([400, 'invalid_request', member])
   expect(await trustedIssuers.list()).toEqual([])
 })
 
@@ -95,7 +95,7 @@ test('one that is there is not registered again, nor has it its keys taken, or a
     await call('PATCH', at(ISSUER), { issuer: 'https://other.example' }),
   ]
   expect(refused.map(({ status, body }) => [status, body.problems[0].member])).toEqual([
-    [400, 'issuer'],
+    [409, 'issuer'],
     [400, 'jwks'],
     [400, 'issuer'],
   ])

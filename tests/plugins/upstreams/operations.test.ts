@@ -52,7 +52,6 @@ test('one that is changed keeps its secret until another is sent, or null', asyn
 })
 
 test.each([
-  ['POST', '/upstreams', { ...CORP, id: 'corp' }, 'id'],
   ['POST', '/upstreams', { ...CORP, id: 'Corp!' }, 'id'],
   ['POST', '/upstreams', { id: 'new', issuer: CORP.issuer }, 'client_id'],
   ['POST', '/upstreams', { ...CORP, id: 'new', issuer: server.url }, 'issuer'],
@@ -64,27 +63,24 @@ test.each([
 ])('%s %s with %j is refused by its member', async (method, path, members, member) => {
   const before = (await call('GET', '/upstreams')).body
   const { status, body } = await call(method, path, members)
-  expect([status, body.error, body.problems[0].member]).toEqual([400, 'invalid_client_metadata', member])
+  expect([status, body.error, body.problems[0].member]).toEqual([400, 'invalid_request', member])
   expect((await call('GET', '/upstreams')).body).toEqual(before)
 })
 
+test('one that is there is a conflict', async () => {
+  const { status, body } = await call('POST', '/upstreams', { ...CORP, id: 'corp' })
+  expect([status, body.error, body.problems[0].member]).toEqual([409, 'conflict', 'id'])
+})
+
 test('a secret is described as sent alone', async () => {
-  const { paths } = (await (await server.get('/admin/api/v1/openapi.json')).json()) as {
-    paths: Record<string, Record<string, object>>
+  const { components } = (await (await server.get('/admin/api/v1/openapi.json')).json()) as {
+    components: { schemas: Record<string, object> }
   }
-  const { post, get } = paths['/upstreams']!
-  expect(JSON.stringify(get)).not.toContain('client_secret')
-  expect(post).toMatchObject({
-    requestBody: {
-      content: {
-        'application/json': {
-          schema: {
-            required: ['id', 'issuer', 'client_id'],
-            properties: { client_secret: { writeOnly: true } },
-          },
-        },
-      },
-    },
+  const { Upstream, NewUpstream } = components.schemas
+  expect(Upstream).not.toHaveProperty('properties.client_secret')
+  expect(NewUpstream).toMatchObject({
+    required: ['id', 'issuer', 'client_id'],
+    properties: { client_secret: { writeOnly: true } },
   })
 })
 

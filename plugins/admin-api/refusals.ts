@@ -1,0 +1,45 @@
+/** What operations refuse in the same words. */
+import { memberError, OAuthError } from '../../src/protocol/errors.ts'
+import type { Words } from '../../src/protocol/message.ts'
+
+/** For what the path of an operation names: `what` follows “there is no”. */
+export function notFound(what: string): OAuthError {
+  return new OAuthError('not_found', `there is no ${what} here`, { status: 404 })
+}
+
+/** Of one member of what was sent, where no registry has a code of its own for it. */
+export function memberProblem(member: string, why: Words): OAuthError {
+  return memberError('invalid_request', member.slice(0, 100), why)
+}
+
+/** A member that is misspelt is refused, and not ignored: a program reads no warnings. */
+export function assertKnown(sent: object, isKnown: (name: string) => boolean): void {
+  const unknown = Object.keys(sent).find((name) => !isKnown(name))
+  if (unknown !== undefined) throw memberProblem(unknown, 'is not known')
+}
+
+/** Of what a path names as a segment: browsers take dots away, and the router reads no more. */
+const LONGEST_SEGMENT = 512
+
+export function assertAddressable(member: string, name: unknown): void {
+  if (name === '.' || name === '..')
+    throw memberProblem(member, 'must not be dots alone: no address could name it')
+  if (typeof name === 'string' && encodeURIComponent(name).length > LONGEST_SEGMENT)
+    throw memberProblem(
+      member,
+      `must have ${LONGEST_SEGMENT} characters at most, percent-encoded: an address names it`,
+    )
+}
+
+/** What was refused since there is one of this name already is told by its status too, as programs go on there. */
+export async function orConflict<T>(
+  work: Promise<T>,
+  member: string,
+  isTaken: () => Promise<boolean>,
+): Promise<T> {
+  return work.catch(async (error: unknown) => {
+    if (!(error instanceof OAuthError) || error.about?.member !== member || !(await isTaken())) throw error
+    const { message, about, cause } = error
+    throw new OAuthError('conflict', message, { status: 409, about, cause })
+  })
+}
