@@ -90,7 +90,7 @@ export function createAdminApi(
     serve<Query extends TObject>(operation: Operation<Query>): void {
       const { method, path, scope, query = NOTHING, body = NOTHING, judges } = operation
       assertOperation(operation)
-      const readQuery = readerOf(query as TObject)
+      const readQuery = readerOf(query)
       const readBody = judges === undefined ? readerOf(body) : () => undefined
       fastify.oauth.registerEndpoint({
         path: `${PATH}${path}`,
@@ -104,7 +104,7 @@ export function createAdminApi(
           const administrator = administratorOf(call)
           if (administrator !== null) call.request.actor = { kind: 'user', id: administrator.id }
           try {
-            assertQuery(call.request, query as TObject)
+            assertQuery(call.request, query)
             readQuery(call.wire)
             readBody(call.body)
             const done = await operation.handle(call.wire as Static<Query>, call)
@@ -115,7 +115,7 @@ export function createAdminApi(
           }
         },
       })
-      served(operation as Operation)
+      served(operation)
     },
   }
 }

@@ -7,6 +7,7 @@ import { bearer } from '../../support/requests.ts'
 import { startBeside } from '../../support/server.ts'
 import { ALICE, getTokens, refresh } from '../../support/sign-in.ts'
 import { until } from '../../support/until.ts'
+import { createUserAgent } from '../../support/user-agent.ts'
 import { open, signedIn } from '../account/owner.ts'
 
 const server = await startApi()
@@ -228,6 +229,7 @@ describe('what they have going', () => {
   test('is exported, and none of it is a secret', async () => {
     const { status, body } = await call('GET', `/users/${alice.id}/data`)
     expect(status).toBe(200)
+    expect(JSON.stringify(body)).not.toMatch(/password|secret|hash|argon2|lks_/i)
     expect(body).toMatchObject({
       sub: alice.id,
       username: 'alice',
@@ -239,18 +241,22 @@ describe('what they have going', () => {
 
   test('a link sets their password once', async () => {
     const { sub, username } = await somebody()
-    const { status, body } = await call('POST', `/users/${sub}/password-link`, {})
+    const make = async () => call('POST', `/users/${sub}/password-link`, {})
+    const [former, { status, body }] = [await make(), await make()]
     expect([status, body]).toEqual([
       201,
       { uri: expect.stringContaining('/set-password?token='), expires_at: expect.any(String) },
     ])
-    expect((await server.get(body.uri)).status).toBe(200)
-    expect(server.output()).not.toContain(new URL(body.uri as string).searchParams.get('token'))
+    const agent = createUserAgent(server.url)
+    expect((await agent.get(former.body.uri)).body).not.toContain('id="set-password"')
+    const page = await agent.get(body.uri)
+    await agent.submit(page, 'set-password', { password: 'a password by a link' })
+    await signedIn(server, { username, password: 'a password by a link' })
+    expect((await agent.get(body.uri)).body).not.toContain('id="set-password"')
+    for (const { body: made } of [former, { body }])
+      expect(server.output()).not.toContain(new URL(made.uri as string).searchParams.get('token'))
     await call('PATCH', `/users/${sub}`, { disabled: true })
-    expect((await call('POST', `/users/${sub}/password-link`, {})).body.error_description).toBe(
-      'user may not sign in',
-    )
-    expect(username).toContain('person')
+    expect((await make()).body.error_description).toBe('user may not sign in')
   })
 
   test.runIf(isThere('latchkey-invitation'))(
