@@ -94,7 +94,7 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
     judges: Type.Object({ username: Username(), ...Changes }, { title: 'NewUser' }),
     answer: { status: 201, schema: UserSchema },
     async handle(_query, { body, ...call }) {
-      const { disabled, members, roles = [] } = read(body)
+      const { disabled = false, members, roles = [] } = read(body)
       await assertMayGive({ body, ...call }, roles)
       const { username, email } = members
       const creating = orConflict(
@@ -128,7 +128,8 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
       changeUser(call, async (user, judge) => {
         const { disabled, members, roles = [] } = read(withoutReadOnly(call.body, userToWire(user)))
         await assertMayGive(call, roles)
-        const options = { keepOneWith: ADMIN, disabled, judge }
+        const enabled = disabled === undefined ? undefined : !disabled
+        const options = { keepOneWith: ADMIN, enabled, judge }
         return userToWire(await users.update(user.username, withProof(members, user), options))
       }),
   })

@@ -20,9 +20,7 @@ export async function applyUser({ fields }: DumpRecord, { users, options }: Impo
   if (found.disabled && !imported.disabled) notes.push('is disabled here, and stays so')
   const wanted = { ...claims, roles: [...new Set([...found.roles, ...roles])] }
   if (!(await differs(found, wanted, imported, users))) return { action: 'keep', notes }
-  // Who is disabled here stays so.
-  const disabled = imported.disabled === true ? true : undefined
-  if (!options.dryRun) await users.update(username, wanted, { ...imported, disabled })
+  if (!options.dryRun) await users.update(username, wanted, imported)
   return { action: 'update', notes }
 }
 

@@ -4,20 +4,22 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { callerAs, PROGRAMS, startApi } from '../support/admin-api.ts'
+import { callerAs, callerWith, PROGRAMS, startApi } from '../support/admin-api.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { isWhole } from '../support/left-out.ts'
 import { startServer } from '../support/server.ts'
-import { SEED } from '../support/sign-in.ts'
+import { basic } from '../support/requests.ts'
+import { authorize, SEED, type Tokens } from '../support/sign-in.ts'
 import { checkout, openPage, sitDown, substitute } from './page.ts'
 
 test('the programs of the page do what it says', async () => {
   const page = await openPage('admin-api.md')
-  const [setting, register, first, app, error, plugin] = [
+  const [setting, register, first, app, web, error, plugin] = [
     page.next('ini'),
     page.next('sh'),
     page.next('sh'),
     page.next('js'),
+    page.next('sh'),
     page.next('json'),
     page.next('js'),
   ]
@@ -45,13 +47,31 @@ test('the programs of the page do what it says', async () => {
   const ran = await promisify(execFile)(process.execPath, ['app.mjs'], { cwd: desk.directory, env })
   expect(ran.stdout).toBe('zoe true\n')
 
+  const { client_secret: secret } = JSON.parse((await desk.sh(`${web}\ncat console.json`)).stdout) as {
+    client_secret: string
+  }
+  const { users } = server.server.oauth
+  await users.update('alice', { roles: ['admin'] })
+  const asked = {
+    client_id: 'console',
+    redirect_uri: 'https://console.example.com/callback',
+    scope: 'openid latchkey:users:write',
+    resource: `${server.url}/admin/api/v1`,
+  }
+  const code = (await authorize(server, asked)).get('code')!
+  const form = { grant_type: 'authorization_code', code, redirect_uri: asked.redirect_uri }
+  const got = (await (await server.post('/token', form, basic('console', secret))).json()) as Tokens
+  expect((await callerWith(server, got.access_token)('GET', '/users')).status).toBe(200)
+  const own = await server.post('/token', { grant_type: 'client_credentials' }, basic('console', secret))
+  expect(((await own.json()) as { error: string }).error).toBe('unauthorized_client')
+
   const call = await callerAs(server, 'people')
   const again = await call('POST', '/users', { username: 'zoe' })
   expect([again.status, again.body]).toEqual([409, JSON.parse(error)])
-  const { users } = server.server.oauth
   const zoe = (await users.find('zoe'))!
   expect(await call('POST', `/users/${zoe.id}/badges`, { badge: 'first-day' })).toMatchObject({ status: 201 })
   expect((await call('GET', `/users/${zoe.id}/badges`)).body).toEqual({ badges: ['first-day'] })
+  expect((await call('POST', `/users/${zoe.id}/badges`, { bad: 'first-day' })).status).toBe(400)
 }, 120_000)
 
 test.runIf(isWhole)('the page names every operation', async () => {

@@ -30,12 +30,14 @@ import { claimAddress, isOfAddress, toRefusal } from './verified-address.ts'
 export interface ImportedUser {
   /** Their password's hash, in a form that is read here; it is replaced by one of ours when they first sign in. */
   passwordHash?: string | undefined
-  /** Whether they may not sign in: what `disable` and `enable` do. By default, it is left as it is. */
-  disabled?: boolean | undefined
+  /** They may not sign in. False leaves it as it is. */
+  disabled?: boolean
 }
 
 /** What may be laid over a user beside their members, in the same transaction. */
 export interface UpdateOptions extends ImportedUser, Kept {
+  /** Whether they may sign in from then on: what `enable` and `disable` do. By default, it is left as it is. */
+  enabled?: boolean | undefined
   /** Asked of the user as they are when they are changed: what it throws is thrown, and nothing is done. */
   judge?: Judge
 }
@@ -173,7 +175,8 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
     const chooser = { username, roles: roles ?? had?.roles, inPerson: replaces !== undefined }
     const passwordHash = await hash(password, chooser)
     const changed = change(async (query, note) => {
-      const isLosing = roles !== undefined || laid.disabled === true
+      const isEnding = laid.enabled === false || laid.disabled === true
+      const isLosing = roles !== undefined || isEnding
       const holders = await lockHolders(query, isLosing ? keepOneWith : undefined)
       const [before] = await query(statements.lock, [key])
       if (replaces !== undefined && before !== undefined && passwordMark(before) !== replaces)
@@ -182,7 +185,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
       const [row] = await query(statements.update, [key, claims, roles ?? null, passwordHash])
       if (before === undefined || row === undefined) return undefined
       await claimAddress(query, row, claims)
-      if (keepOneWith !== undefined && (!row.roles.includes(keepOneWith) || laid.disabled === true))
+      if (keepOneWith !== undefined && (!row.roles.includes(keepOneWith) || isEnding))
         assertKept(keepOneWith, holders, row.id)
       const changes = changesBetween(membersOf(before), membersOf(row))
       if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: row.id, details: { changes } })
@@ -199,14 +202,14 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
     query: Query,
     note: Note,
     row: UserRow,
-    { passwordHash, disabled }: ImportedUser,
+    { passwordHash, disabled = false, enabled = disabled ? false : undefined }: UpdateOptions,
   ): Promise<UserRow | undefined> {
     if (passwordHash !== undefined && takes(row, passwordHash)) {
       await query(statements.rehash, [row.id, row.passwordHash, passwordHash])
       await endWithPassword(query, note, row.id)
     }
-    if (disabled === undefined || disabled === Boolean(row.disabledAt)) return row
-    return (disabled ? disable : enable)(query, note, row.username)
+    if (enabled === undefined || enabled === !row.disabledAt) return row
+    return (enabled ? enable : disable)(query, note, row.username)
   }
 
   /** Holders first, then the user's row, as all changes do. */
