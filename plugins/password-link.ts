@@ -45,6 +45,8 @@ function addOperation(api: AdminApi, links: Pick<PasswordLinks, 'make'>): void {
     },
     async handle(_query, call) {
       const { address: uri, expiresAt } = await links.make((await api.findUserToChange(call)).id)
+      // Who has become an administrator meanwhile is given away to nobody.
+      await api.findUserToChange(call)
       return { uri, expires_at: instant(expiresAt) }
     },
   })

@@ -17,7 +17,7 @@ import type { ClientRegistry, Judged } from '../../src/services/clients/client-r
 import { ALL, namesOurs, type ApiScope } from './access.ts'
 import { listAnswer, listOrSearch, SearchQuery } from './lists.ts'
 import type { AdminApi } from './operations.ts'
-import { assertAddressable, assertKnown, memberProblem, notFound, orConflict } from './refusals.ts'
+import { assertAddressable, assertKnown, memberProblem, notFound, orConflict, orGone } from './refusals.ts'
 
 const READ: ApiScope = 'latchkey:clients:read'
 const WRITE: ApiScope = 'latchkey:clients:write'
@@ -64,14 +64,19 @@ export function addClients({ oauth }: FastifyInstance, api: AdminApi): void {
     try {
       return await work(client.client_id!, { judge })
     } catch (error) {
-      if (error instanceof Administering) await api.assertAll(call, ADMINISTRATION)
-      throw error
+      if (!(error instanceof Administering))
+        throw await orGone(error, async () => findClientOf(clients, call))
+      await api.assertAll(call, ADMINISTRATION)
+      return work(client.client_id!, {})
     }
   }
 
   function read(sent: Bag): ClientInformation {
     const { members: known, unknown } = parseMetadata(sent, clients.extensions())
     assertKnown(sent, (name) => !unknown.includes(name))
+    for (const name of ['client_id', 'client_secret'])
+      if (sent[name] === null)
+        throw memberProblem(name, 'cannot be taken away: another secret takes its place')
     const { client_secret: secret } = known
     if (secret !== undefined && secret.length < SHORTEST_SECRET)
       throw memberProblem(

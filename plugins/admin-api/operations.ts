@@ -139,7 +139,7 @@ function readerOf(schema: TObject): (sent: Bag) => void {
 function assertQuery(request: FastifyRequest, { properties }: TObject): void {
   for (const [name, value] of new URLSearchParams(queryText(request))) {
     if (!Object.hasOwn(properties, name)) throw memberProblem(name, 'is no parameter here')
-    if (value === '') throw memberProblem(name, 'is empty: leave it out, or give it a value')
+    if (value.trim() === '') throw memberProblem(name, 'is empty: leave it out, or give it a value')
   }
 }
 

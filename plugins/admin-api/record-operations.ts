@@ -25,8 +25,8 @@ export interface RecordKind<Information extends object> {
   readonly scopes: { readonly read: ApiScope; readonly write: ApiScope }
   /** What `DELETE` does: one line, with what is lost. */
   readonly ending: string
-  /** Throws `insufficient_scope` where the one of this name needs more of a token than the scope that writes. */
-  assertMayChange?(call: BearerCall, name: string): Promise<void>
+  /** Throws `insufficient_scope` where to make these values of the one of this name needs more of a token than the scope that writes. */
+  assertMayChange?(call: BearerCall, name: string, values: Bag): Promise<void>
   find(name: string): Promise<Information | null>
   /** In the order of their names. */
   list(options: ListOptions): Promise<readonly Information[]>
@@ -55,8 +55,8 @@ export function addRecordOperations<Information extends object>(
     return path[identifier] ?? ''
   }
 
-  async function assertMayChange(call: BearerCall, name: unknown): Promise<void> {
-    if (typeof name === 'string') await kind.assertMayChange?.(call, name)
+  async function assertMayChange(call: BearerCall, name: unknown, values: Bag = {}): Promise<void> {
+    if (typeof name === 'string') await kind.assertMayChange?.(call, name, values)
   }
 
   /** What may be stored of a body. Throws for a member that is misspelt, as nobody would read a warning. */
@@ -100,7 +100,7 @@ export function addRecordOperations<Information extends object>(
     async handle(_query, call) {
       const values = read(call.body)
       const name = values[identifier]
-      await assertMayChange(call, name)
+      await assertMayChange(call, name, values)
       assertAddressable(identifier, name)
       const isTaken = async () => typeof name === 'string' && (await kind.find(name)) !== null
       await orConflict(save(values, { isNew: true }), identifier, isTaken)
@@ -127,7 +127,7 @@ export function addRecordOperations<Information extends object>(
     async handle(_query, call) {
       const name = nameIn(call)
       const { [identifier]: named = name, ...values } = read(call.body)
-      await assertMayChange(call, name)
+      await assertMayChange(call, name, values)
       await get(name)
       if (named !== name) throw memberProblem(identifier, 'cannot be changed')
       await save({ ...values, [identifier]: name }, { isNew: false })

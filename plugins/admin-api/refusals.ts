@@ -39,7 +39,21 @@ export async function orConflict<T>(
 ): Promise<T> {
   return work.catch(async (error: unknown) => {
     if (!(error instanceof OAuthError) || error.about?.member !== member || !(await isTaken())) throw error
-    const { message, about, cause } = error
-    throw new OAuthError('conflict', message, { status: 409, about, cause })
+    const { message, about, also, cause } = error
+    throw new OAuthError('conflict', message, { status: 409, about, cause, ...(also && { also }) })
   })
+}
+
+/** Of what others change again and again while it is to be changed. */
+export function busy(what: string): OAuthError {
+  return new OAuthError('temporarily_unavailable', `${what} is being changed by others; try again`)
+}
+
+/** What is to be told of a failure: what is not there any more is not there, in whatever words its registry says that. */
+export async function orGone(error: unknown, find: () => Promise<unknown>): Promise<unknown> {
+  if (!(error instanceof OAuthError) || error.status >= 500) return error
+  return find().then(
+    () => error,
+    (missing: unknown) => (missing instanceof OAuthError && missing.status === 404 ? missing : error),
+  )
 }

@@ -2,7 +2,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { BearerCall } from '../../src/doors/endpoint.ts'
 import type { ResourceInformation, ScopeInformation } from '../../src/protocol/resource-information.ts'
+import { slashless } from '../../src/protocol/resource-identifier.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { OPENID_SCOPES } from '../../src/protocol/scope.ts'
 import { namesOurs, PATH } from './access.ts'
 import type { AdminApi } from './operations.ts'
 import { addRecordOperations } from './record-operations.ts'
@@ -26,15 +28,20 @@ const ResourceMembers = {
 
 export function addScopesAndResources({ oauth }: FastifyInstance, api: AdminApi): void {
   const { issuer, resources } = oauth
+  /** With a slash at the end it is another name of the same. */
+  const isOwn = (name: unknown): boolean => typeof name === 'string' && slashless(name) === `${issuer}${PATH}`
   const assertMayChangeOurs = async (call: BearerCall): Promise<void> =>
-    api.assertAll(call, 'what is done to the scopes and the resource of the administration')
+    api.assertAll(call, 'what is done to the scopes and resources of the server itself')
   addRecordOperations<ScopeInformation>(api, {
     noun: 'scope',
     identifier: 'name',
     members: ScopeMembers,
     scopes: SCOPES,
     ending: 'Removes a scope that no client has in its list',
-    assertMayChange: async (call, name) => (namesOurs([name]) ? assertMayChangeOurs(call) : undefined),
+    async assertMayChange(call, name, { resource }) {
+      const owners = [resource, (await resources.findScope(name))?.resource]
+      if (namesOurs([name]) || OPENID_SCOPES.has(name) || owners.some(isOwn)) await assertMayChangeOurs(call)
+    },
     find: resources.findScope,
     list: resources.listScopes,
     save: resources.saveScope,
@@ -46,8 +53,9 @@ export function addScopesAndResources({ oauth }: FastifyInstance, api: AdminApi)
     members: ResourceMembers,
     scopes: SCOPES,
     ending: 'Removes a resource; its scopes belong to the default one from then on',
-    assertMayChange: async (call, name) =>
-      name === `${issuer}${PATH}` ? assertMayChangeOurs(call) : undefined,
+    async assertMayChange(call, name) {
+      if (isOwn(name)) await assertMayChangeOurs(call)
+    },
     find: resources.findResource,
     list: resources.listResources,
     save: resources.saveResource,

@@ -6,7 +6,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { ADMIN } from '../../src/services/users/user.ts'
 import type { Judge } from '../../src/services/users/user-registry.ts'
 import type { Access } from './access.ts'
-import { notFound } from './refusals.ts'
+import { busy, notFound, orGone } from './refusals.ts'
 
 export interface UsersOfPaths {
   /** The one that the path names by `:sub`, as they are now. Throws `not_found`. */
@@ -15,12 +15,17 @@ export interface UsersOfPaths {
   findUserToChange(call: BearerCall): Promise<User>
   /** For who shall have these roles. Throws `insufficient_scope`. */
   assertMayGive(call: BearerCall, roles: readonly string[]): Promise<void>
-  /** Changes that user: `work` has `judge` asked once more, of who they are when it is done. */
+  /**
+   * Changes that user: `work` has `judge` asked where it is done, and is asked again where they have changed since they were found. Throws
+   * `not_found` also where they are gone by then.
+   */
   changeUser<T>(call: BearerCall, work: (user: User, judge: Judge) => Promise<T>): Promise<T>
 }
 
-/** They have become an administrator meanwhile. */
-class Administrator extends Error {}
+/** They are another than was judged. */
+class Changed extends Error {}
+
+const TRIES = 8
 
 export function createUsersOfPaths(fastify: FastifyInstance, assertAll: Access['assertAll']): UsersOfPaths {
   const { directory } = kernelOf(fastify)
@@ -46,16 +51,18 @@ export function createUsersOfPaths(fastify: FastifyInstance, assertAll: Access['
     assertMayGive,
     findUserToChange,
     async changeUser(call, work) {
-      const user = await findUserToChange(call)
-      const judge: Judge = ({ roles }) => {
-        if (roles.includes(ADMIN) && !user.roles.includes(ADMIN)) throw new Administrator()
-      }
-      try {
-        return await work(user, judge)
-      } catch (error) {
-        if (!(error instanceof Administrator)) throw error
-        await assertMayGive(call, [ADMIN])
-        return work(user, () => undefined)
+      for (let tried = 1; ; tried++) {
+        const user = await findUserToChange(call)
+        const judge: Judge = (now) => {
+          if (now.id !== user.id) throw notFound('user')
+          if (now.updatedAt !== user.updatedAt) throw new Changed()
+        }
+        try {
+          return await work(user, judge)
+        } catch (error) {
+          if (error instanceof Changed && tried < TRIES) continue
+          throw error instanceof Changed ? busy('the user') : await orGone(error, async () => findUser(call))
+        }
       }
     },
   }

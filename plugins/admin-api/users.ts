@@ -1,7 +1,7 @@
 /** `/users`: people, and what an administrator does to their accounts. */
 import type { FastifyInstance } from 'fastify'
 import type { Bag } from '../../src/protocol/bag.ts'
-import { StandardClaims } from '../../src/protocol/claims.ts'
+import { StandardClaims, VERIFIES } from '../../src/protocol/claims.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { parseUserMembers } from '../../src/protocol/user-members.ts'
 import { ADMIN, type User } from '../../src/services/users/user.ts'
@@ -51,6 +51,8 @@ const READ_ONLY = ['sub', 'deletes_at']
 export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
   const { users } = oauth
   const { findUser, findUserToChange, changeUser, assertMayGive } = api
+  const isTaken = async ({ email }: Bag): Promise<boolean> =>
+    typeof email === 'string' && (await users.findByEmail(email)) !== null
 
   api.serve({
     method: 'GET',
@@ -96,14 +98,13 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
     async handle(_query, { body, ...call }) {
       const { disabled = false, members, roles = [] } = read(body)
       await assertMayGive({ body, ...call }, roles)
-      const { username, email } = members
+      const { username } = members
       const creating = orConflict(
         users.create(members, { disabled }),
         'username',
         async () => typeof username === 'string' && (await users.find(username)) !== null,
       )
-      const isTheirs = async () => typeof email === 'string' && (await users.findByEmail(email)) !== null
-      return userToWire(await orConflict(creating, 'email', isTheirs))
+      return userToWire(await orConflict(creating, 'email', async () => isTaken(members)))
     },
   })
   api.serve({
@@ -130,7 +131,8 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
         await assertMayGive(call, roles)
         const enabled = disabled === undefined ? undefined : !disabled
         const options = { keepOneWith: ADMIN, enabled, judge }
-        return userToWire(await users.update(user.username, withProof(members, user), options))
+        const updating = users.update(user.username, withProofs(members, user), options)
+        return userToWire(await orConflict(updating, 'email', async () => isTaken(members)))
       }),
   })
   api.serve({
@@ -187,10 +189,13 @@ function withoutReadOnly(sent: Bag, had: Bag): Bag {
   return Object.fromEntries(Object.entries(sent).filter(([name]) => !READ_ONLY.includes(name)))
 }
 
-/** That the former address was verified says nothing of another one. */
-function withProof(members: Bag, { claims }: Pick<User, 'claims'>): Bag {
-  const { email, email_verified: isVerified } = members
-  if (email === undefined || email === claims['email'] || isVerified !== undefined) return members
-  if (claims['email_verified'] === undefined) return members
-  return { ...members, email_verified: email === null ? null : false }
+/** That the former address or number was verified says nothing of another one. */
+function withProofs(members: Bag, { claims }: Pick<User, 'claims'>): Bag {
+  const unproven = [...VERIFIES].flatMap(([proof, name]) => {
+    const sent = members[name]
+    const isOther = sent !== undefined && sent !== claims[name]
+    if (!isOther || members[proof] !== undefined || claims[proof] === undefined) return []
+    return [[proof, sent === null ? null : false] as const]
+  })
+  return { ...members, ...Object.fromEntries(unproven) }
 }

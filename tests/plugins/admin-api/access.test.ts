@@ -238,6 +238,10 @@ describe('who may not do all gets no more than they have', () => {
     ['PATCH', '/scopes/latchkey:admin', { resource: null }],
     ['DELETE', '/scopes/latchkey:users:read', undefined],
     ['POST', '/scopes', { name: 'latchkey:more' }],
+    ['POST', '/scopes', { name: 'openid', resource: 'https://mine.example' }],
+    ['POST', '/scopes', { name: 'mine', resource: `${server.url}/admin/api/v1` }],
+    ['PATCH', '/scopes/read_books', { resource: `${server.url}/admin/api/v1/` }],
+    ['POST', '/resources', { resource: `${server.url}/admin/api/v1/` }],
     [
       'PATCH',
       `/resources/${encodeURIComponent(`${server.url}/admin/api/v1`)}`,

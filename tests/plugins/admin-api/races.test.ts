@@ -23,6 +23,68 @@ const SECRET = `lks_${'b'.repeat(43)}`
 
 afterEach(() => vi.restoreAllMocks())
 
+test('who takes the name of one who is deleted meanwhile is neither changed nor deleted for them', async () => {
+  for (const work of ['update', 'delete'] as const) {
+    const former = await users.create({ username: 'namesake' })
+    const change = users[work] as (name: string, ...more: unknown[]) => Promise<never>
+    const { delete: remove } = users
+    vi.spyOn(users, work).mockImplementationOnce(async (...given: unknown[]) => {
+      await remove('namesake')
+      await users.create({ username: 'namesake', nickname: 'Another' })
+      return change(...(given as [string]))
+    })
+    const isChange = work === 'update'
+    const answer = await people!(
+      isChange ? 'PATCH' : 'DELETE',
+      `/users/${former.id}`,
+      isChange ? { nickname: 'Mine' } : undefined,
+    )
+    expect([answer.status, answer.body.error]).toEqual([404, 'not_found'])
+    expect((await users.find('namesake'))!.claims['nickname']).toBe('Another')
+    await users.delete('namesake')
+  }
+})
+
+test('an address that is verified meanwhile proves nothing of the one that is sent', async () => {
+  const { id } = await users.create({ username: 'reader-of-mails', email: 'own@example.com' })
+  const { update } = users
+  vi.spyOn(users, 'update').mockImplementationOnce(async (...given) => {
+    await update('reader-of-mails', { email_verified: true })
+    return update(...given)
+  })
+  const { body } = await people!('PATCH', `/users/${id}`, { email: 'victim@example.com' })
+  expect(body).toMatchObject({ email: 'victim@example.com', email_verified: false })
+})
+
+test('who is deleted while they are changed is not found, and a client neither', async () => {
+  const { id } = await users.create({ username: 'leaving' })
+  const { update } = users
+  vi.spyOn(users, 'update').mockImplementationOnce(async (...given) => {
+    await users.delete('leaving')
+    return update(...given)
+  })
+  expect((await people!('PATCH', `/users/${id}`, { nickname: 'Late' })).status).toBe(404)
+  await clients.create({ client_id: 'leaving', grant_types: ['client_credentials'], scope: ['read_books'] })
+  const { rotateSecret } = clients
+  vi.spyOn(clients, 'rotateSecret').mockImplementationOnce(async (...given) => {
+    await clients.delete('leaving')
+    return rotateSecret(...given)
+  })
+  expect((await apps!('POST', '/clients/leaving/secret', {})).status).toBe(404)
+})
+
+test('who changes again and again is a reason to try later', async () => {
+  const { id, username } = await users.create({ username: 'restless' })
+  const { update } = users
+  let times = 0
+  vi.spyOn(users, 'update').mockImplementation(async (...given) => {
+    await update(username, { nickname: `No. ${times++}` })
+    return update(...given)
+  })
+  const { status, headers } = await people!('PATCH', `/users/${id}`, { name: 'Calm' })
+  expect([status, headers.has('retry-after')]).toEqual([503, true])
+})
+
 test.each([
   ['PATCH', { password: 'a password of a stranger' }, 'update'],
   ['PATCH', { email: 'stranger@example.com', email_verified: true }, 'update'],

@@ -15,6 +15,8 @@ test.each([
   ['GET', '/users?email=', 'email'],
   ['GET', '/users?username', 'username'],
   ['GET', '/users?search=', 'search'],
+  ['GET', '/users?search=%20', 'search'],
+  ['GET', '/users?email=+', 'email'],
   ['GET', '/users?next=abc', 'next'],
   ['GET', '/users?username=alice&search=a', 'search'],
   ['GET', '/users?email=a@example.com&limit=5', 'limit'],
@@ -58,6 +60,8 @@ describe('a body', () => {
     ['PATCH', `/users/${alice.id}`, { password: null }, 'password'],
     ['PATCH', `/users/${alice.id}`, { disabled: null }, 'disabled'],
     ['PATCH', '/clients/web', { client_secret: 'a' }, 'client_secret'],
+    ['PATCH', '/clients/web', { client_secret: null }, 'client_secret'],
+    ['PATCH', '/clients/web', { client_id: null }, 'client_id'],
     ['POST', '/scopes', { name: '..' }, 'name'],
     ['POST', '/resources', { resource: `https://long.example/${'z'.repeat(500)}` }, 'resource'],
     ['POST', '/clients', { client_id: '.', redirect_uris: ['https://a.example/cb'] }, 'client_id'],
@@ -84,6 +88,10 @@ test('another address is not verified because the one before was', async () => {
   })
   expect(await change({ email: 'three@example.com', nickname: 'Mo' })).toMatchObject({ email_verified: true })
   expect(await change({ email: null })).not.toHaveProperty('email_verified')
+  await change({ phone_number: '+1 555 1', phone_number_verified: true })
+  expect(await change({ phone_number: '+1 555 2' })).toMatchObject({ phone_number_verified: false })
+  const taken = await call('PATCH', `/users/${sub}`, { email: 'alice@example.com', email_verified: true })
+  expect([taken.status, taken.body.error]).toEqual([409, 'conflict'])
 })
 
 test('a list of what has long names, by whatever way they came, goes on to its end', async () => {
