@@ -47,6 +47,11 @@ export interface Throttles {
 interface Terms {
   /** All of them must have one failure left. */
   readonly asked: readonly Bucket[]
+  /**
+   * Where its failure counts first, at its limit or not: whoever is referred there, once a bound of their own is used up, finds all that
+   * it had let pass.
+   */
+  readonly beforehand?: readonly Bucket[]
   /** Where its failure counts: one source after the other, and no further than to the first that is at its limit. */
   readonly counted: readonly (readonly Bucket[])[]
   /** Where it is at its limit the answer is the refusal, in the place of what the check found out. */
@@ -87,7 +92,7 @@ function createThrottle(
   function termsOf({ source, pair, everywhere: whole, marked }: Try, now: number): Terms {
     const here = pair === undefined ? [source.bucket] : [pair.bucket, source.bucket]
     if (marked !== undefined && marked.freeAt <= now)
-      return { asked: [marked], counted: [[marked], here], binding: [marked] }
+      return { asked: [marked], beforehand: here, counted: [[marked]], binding: [marked] }
     const all = whole === undefined ? here : [...here, whole]
     const trusted = pair !== undefined && pair.proven && isUntouched(pair.bucket, now)
     const counted = whole === undefined ? [here] : [here, [whole]]
@@ -109,7 +114,7 @@ function createThrottle(
     const { source, pair } = tried
     for (const bucket of [source.bucket, pair?.bucket, tried.everywhere, tried.marked])
       if (bucket !== undefined) everywhere.refresh(bucket)
-    const { asked, counted, binding } = termsOf(tried, now)
+    const { asked, beforehand, counted, binding } = termsOf(tried, now)
     assertFree(asked, now)
     const full = asked.find((bucket) => isFull(bucket, now))
     if (full !== undefined) return full
@@ -129,7 +134,7 @@ function createThrottle(
       async failed() {
         if (settled) return
         settled = true
-        const all = await count(counted).finally(release)
+        const all = await count(counted, beforehand).finally(release)
         tellNews(tried)
         if (!all) assertFree(binding, performance.now())
       },
@@ -142,7 +147,8 @@ function createThrottle(
   }
 
   /** Whether it counted everywhere. */
-  async function count(groups: Terms['counted']): Promise<boolean> {
+  async function count(groups: Terms['counted'], beforehand: Terms['beforehand']): Promise<boolean> {
+    if (beforehand !== undefined) await everywhere.fail(beforehand)
     for (const buckets of groups) if (!(await everywhere.fail(buckets))) return false
     return true
   }

@@ -264,3 +264,40 @@ test('where a mark is used up it is worth nothing, and its failures count at its
     )
   expect(answers).toEqual([0, 0, 0, 429, 429])
 }) // prettier-ignore
+
+test('where two processes use one up at once, no more fail than at its address', async () => {
+  const [one, two] = [createThrottle(SHARED), createThrottle(SHARED)]
+  const failed = async (throttle: Throttle): Promise<number> => {
+    try {
+      await (await throttle.attempt('alice', HERE, 'a mark')).failed()
+      return 0
+    } catch (error) {
+      return (error as { status: number }).status
+    }
+  }
+  const attempt = await one.attempt('alice', HERE, 'a mark')
+  const { query } = database
+  const mayGoOn = Promise.withResolvers<void>()
+  const isHeld = Promise.withResolvers<void>()
+  let statements = 0
+  // Between the two that count this failure, the other process uses up what there is.
+  const holding: Database['query'] = async (statement, values) => {
+    if (++statements === 2) {
+      isHeld.resolve()
+      await mayGoOn.promise
+    }
+    return query(statement, values)
+  }
+  Object.assign(database, { query: holding })
+  const first = attempt.failed().then(
+    () => 0,
+    ({ status }: { status: number }) => status,
+  )
+  await isHeld.promise
+  const answers: number[] = []
+  while (answers.length < 4) answers.push(await failed(two))
+  mayGoOn.resolve()
+  answers.push(await first)
+  expect(answers.filter((status) => status === 0).length).toBeLessThanOrEqual(3)
+  expect(answers).toContain(429)
+})
