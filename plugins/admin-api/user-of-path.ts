@@ -4,7 +4,7 @@ import type { BearerCall } from '../../src/doors/endpoint.ts'
 import type { User } from '../../src/doors/user.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { ADMIN } from '../../src/services/users/user.ts'
-import type { Judge } from '../../src/services/users/user-registry.ts'
+import type { Judge } from '../../src/services/users/update-options.ts'
 import type { Access } from './access.ts'
 import { busy, notFound, orGone } from './refusals.ts'
 

@@ -1,6 +1,6 @@
 /** Django's `auth.user` as a user of ours. Whether the name is free, and the claims are good, is for the registry. */
 import { djangoPasswords, isUnusable } from '../services/users/django-passwords.ts'
-import type { ImportedUser } from '../services/users/user-registry.ts'
+import type { ImportedUser } from '../services/users/update-options.ts'
 import { flag, text, type Fields, type Translated } from './fields.ts'
 
 export interface TranslatedUser extends Translated {

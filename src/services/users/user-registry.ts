@@ -15,6 +15,7 @@ import type { Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { createHashChosen, type Chooser } from './chosen-passwords.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
+import type { ImportedUser, Judge, UpdateOptions } from './update-options.ts'
 import { passwordMark } from './password-resets.ts'
 import {
   createUserAuthentication,
@@ -25,24 +26,6 @@ import { createUserFinder, findRowByName, type UserFinder } from './user-finder.
 import { ADMIN, toUser, type User } from './user.ts'
 import { disable, enable, endWithPassword, forget, membersOf } from './user-changes.ts'
 import { claimAddress, isOfAddress, toRefusal } from './verified-address.ts'
-
-/** What is known of a user who comes from elsewhere, beside their members. */
-export interface ImportedUser {
-  /** Their password's hash, in a form that is read here; it is replaced by one of ours when they first sign in. */
-  passwordHash?: string | undefined
-  /** They may not sign in. False leaves it as it is. */
-  disabled?: boolean
-}
-
-/** What may be laid over a user beside their members, in the same transaction. */
-export interface UpdateOptions extends ImportedUser, Kept {
-  /** Whether they may sign in from then on: what `enable` and `disable` do. By default, it is left as it is. */
-  enabled?: boolean | undefined
-  /** Asked of the user as they are when they are changed: what it throws is thrown, and nothing is done. */
-  judge?: Judge
-}
-
-export type Judge = (user: User) => void
 
 export interface UserRegistry extends UserFinder, UserAuthentication {
   /**
