@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import type { Bag } from '../../src/protocol/bag.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { createAccess, PATH, SCOPES } from './access.ts'
 import { addAuditEvents } from './audit-events.ts'
@@ -28,6 +29,7 @@ async function adminApi(fastify: FastifyInstance): Promise<void> {
     scopes: Object.entries(SCOPES).map(([name, { text: description }]) => ({ name, description, resource })),
   })
   const operations: Operation[] = []
+  let description: Bag | undefined
   const api = createAdminApi(
     fastify,
     await createAccess(fastify),
@@ -46,7 +48,8 @@ async function adminApi(fastify: FastifyInstance): Promise<void> {
     caller: 'anybody',
     body: 'json',
     parameters: Type.Object({}),
-    handle: async () => describeApi(oauth.issuer, operations),
+    // Once all are there; and anybody may ask for it, again and again.
+    handle: async () => (description ??= describeApi(oauth.issuer, operations)),
   })
   fastify.decorate('adminApi', api)
   // A command administers by itself.
