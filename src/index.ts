@@ -54,6 +54,7 @@ export {
   type OpenCall,
   type Sent,
 } from './doors/endpoint.ts'
+export type { Failure, FailureForm } from './doors/failure-form.ts'
 export { parentOf } from './doors/parents.ts'
 export type {
   AccessTokenClaims,

@@ -8,7 +8,7 @@ import { findClientOf } from './clients.ts'
 import { Instant, instant } from './instants.ts'
 import { cursorOf, limitOf, listAnswer, ListQuery, pageOf } from './lists.ts'
 import type { AdminApi } from './operations.ts'
-import { notFound } from './refusals.ts'
+import { notFound } from '../programs/refusals.ts'
 
 const SessionSchema = Type.Object(
   {

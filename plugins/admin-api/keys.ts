@@ -9,7 +9,8 @@ import type { KeyRecord } from '../../src/services/keys/ring-key.ts'
 import { ALL } from './access.ts'
 import { Instant } from './instants.ts'
 import type { AdminApi } from './operations.ts'
-import { memberProblem, notFound } from './refusals.ts'
+import { notFound } from '../programs/refusals.ts'
+import { memberProblem } from './refusals.ts'
 
 const STATES = ['next', 'current', 'retiring', 'revoked'] as const satisfies readonly KeyState[]
 const KeySchema = Type.Object(

@@ -2,11 +2,6 @@
 import { memberError, OAuthError } from '../../src/protocol/errors.ts'
 import type { Words } from '../../src/protocol/message.ts'
 
-/** For what the path of an operation names: `what` follows “there is no”. */
-export function notFound(what: string): OAuthError {
-  return new OAuthError('not_found', `there is no ${what} here`, { status: 404 })
-}
-
 /** Of one member of what was sent, where no registry has a code of its own for it. */
 export function memberProblem(member: string, why: Words): OAuthError {
   return memberError('invalid_request', member.slice(0, 100), why)
@@ -42,18 +37,4 @@ export async function orConflict<T>(
     const { message, about, also, cause } = error
     throw new OAuthError('conflict', message, { status: 409, about, cause, ...(also && { also }) })
   })
-}
-
-/** Of what others change again and again while it is to be changed. */
-export function busy(what: string): OAuthError {
-  return new OAuthError('temporarily_unavailable', `${what} is being changed by others; try again`)
-}
-
-/** What is to be told of a failure: what is not there any more is not there, in whatever words its registry says that. */
-export async function orGone(error: unknown, find: () => Promise<unknown>): Promise<unknown> {
-  if (!(error instanceof OAuthError) || error.status >= 500) return error
-  return find().then(
-    () => error,
-    (missing: unknown) => (missing instanceof OAuthError && missing.status === 404 ? missing : error),
-  )
 }

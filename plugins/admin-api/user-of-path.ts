@@ -6,7 +6,8 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { ADMIN } from '../../src/services/users/user.ts'
 import type { Judge } from '../../src/services/users/update-options.ts'
 import type { Access } from './access.ts'
-import { busy, notFound, orGone } from './refusals.ts'
+import { notFound } from '../programs/refusals.ts'
+import { changeUser } from '../programs/user-change.ts'
 
 export interface UsersOfPaths {
   /** The one that the path names by `:sub`, as they are now. Throws `not_found`. */
@@ -21,11 +22,6 @@ export interface UsersOfPaths {
    */
   changeUser<T>(call: BearerCall, work: (user: User, judge: Judge) => Promise<T>): Promise<T>
 }
-
-/** They are another than was judged. */
-class Changed extends Error {}
-
-const TRIES = 8
 
 export function createUsersOfPaths(fastify: FastifyInstance, assertAll: Access['assertAll']): UsersOfPaths {
   const { directory } = kernelOf(fastify)
@@ -50,20 +46,6 @@ export function createUsersOfPaths(fastify: FastifyInstance, assertAll: Access['
     findUser,
     assertMayGive,
     findUserToChange,
-    async changeUser(call, work) {
-      for (let tried = 1; ; tried++) {
-        const user = await findUserToChange(call)
-        const judge: Judge = (now) => {
-          if (now.id !== user.id) throw notFound('user')
-          if (now.updatedAt !== user.updatedAt) throw new Changed()
-        }
-        try {
-          return await work(user, judge)
-        } catch (error) {
-          if (error instanceof Changed && tried < TRIES) continue
-          throw error instanceof Changed ? busy('the user') : await orGone(error, async () => findUser(call))
-        }
-      }
-    },
+    changeUser: async (call, work) => changeUser(async () => findUserToChange(call), work),
   }
 }

@@ -1,6 +1,6 @@
 /** Invitations in the interface of the administration. */
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { notFound } from '../admin-api/refusals.ts'
+import { notFound } from '../programs/refusals.ts'
 import type { AdminApi } from '../admin-api/operations.ts'
 import type { Invitations, Obstacle } from './invite.ts'
 

@@ -1,7 +1,7 @@
 /** The deletion that a user has asked for, in the interface of the administration: it can be cancelled until it is due. */
 import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { notFound } from '../admin-api/refusals.ts'
+import { notFound } from '../programs/refusals.ts'
 
 export function addOperations(fastify: FastifyInstance): void {
   const { adminApi } = fastify

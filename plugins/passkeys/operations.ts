@@ -1,7 +1,7 @@
 /** The passkeys of a user in the interface of the administration: for who has lost the device. */
 import { Type } from '../../src/protocol/schema.ts'
 import { Instant, instant } from '../admin-api/instants.ts'
-import { notFound } from '../admin-api/refusals.ts'
+import { notFound } from '../programs/refusals.ts'
 import type { AdminApi } from '../admin-api/operations.ts'
 import type { Passkeys } from './passkeys.ts'
 

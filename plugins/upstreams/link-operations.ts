@@ -1,7 +1,7 @@
 /** The sign-ins of upstreams that are linked with a user, in the interface of the administration. */
 import { Type } from '../../src/protocol/schema.ts'
 import { Instant, instant } from '../admin-api/instants.ts'
-import { notFound } from '../admin-api/refusals.ts'
+import { notFound } from '../programs/refusals.ts'
 import type { AdminApi } from '../admin-api/operations.ts'
 import type { LinkedSignIns } from './links.ts'
 

@@ -6,6 +6,7 @@ import type { Bag } from '../protocol/bag.ts'
 import type { Wire } from '../protocol/wire.ts'
 import type { Answer } from './answer.ts'
 import type { Call } from './back-channel.ts'
+import type { FailureForm } from './failure-form.ts'
 
 /** What a request brought, once it is known to be well-formed. */
 export interface Sent {
@@ -67,6 +68,8 @@ export interface Endpoint<P extends TObject = TObject, Who extends Caller = 'cli
   readonly requireScope?: FastifyInstance['requireScope']
   /** Whether pages of any origin may call it from a browser (CORS), without cookies; the same for all methods. Default false. */
   readonly cors?: boolean
+  /** How what is refused there is told, also before `handle` is called; the same for all methods. By default as RFC 6749 §5.2 has it. */
+  readonly failures?: FailureForm
   /** Of the form or the query, or of the JSON body's own members: what does not fit is `invalid_request`. */
   readonly parameters: P
   /** The members of a JSON answer (200), or an `answer`. Throws `OAuthError`. */

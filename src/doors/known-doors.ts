@@ -160,6 +160,7 @@ const ENDPOINT: Shape<Endpoint> = {
   scopes: maybe(TEXTS),
   requireScope: maybe(FUNCTION),
   cors: maybe(BOOLEAN),
+  failures: maybe(OBJECT),
   parameters: PARAMETERS,
   handle: FUNCTION,
 }

@@ -8,6 +8,7 @@ import { ConfigError } from '../config.ts'
 import type { Answer } from '../doors/answer.ts'
 import type { Client } from '../doors/client.ts'
 import type { Caller, Endpoint, EndpointCalls, EndpointMethod, Sent } from '../doors/endpoint.ts'
+import type { FailureForm } from '../doors/failure-form.ts'
 import { assertEndpoint } from '../doors/known-doors.ts'
 import type { DoorRegistry } from '../doors/registry.ts'
 import type { Bag } from '../protocol/bag.ts'
@@ -41,6 +42,7 @@ type Doors = Pick<DoorRegistry, 'credentials' | 'reads' | 'all' | 'represents'>
 interface Place {
   readonly body: 'form' | 'json'
   readonly cors: boolean
+  readonly failures: FailureForm | undefined
   readonly address: Address
   readonly methods: Set<string>
 }
@@ -56,16 +58,21 @@ export async function createEndpoints(
   const scopeFor = await createEndpointScopes(fastify, prefix)
   const finders = findersOf(fastify, authenticate, doors)
 
-  function placeOf({ path, body = 'form', cors = false }: Pick<Endpoint, 'path' | 'body' | 'cors'>): Place {
+  function placeOf({
+    path,
+    body = 'form',
+    cors = false,
+    failures,
+  }: Pick<Endpoint, 'path' | 'body' | 'cors' | 'failures'>): Place {
     const known = places.get(path)
     if (known === undefined) {
-      const address = createAddress(scopeFor({ body, cors }), path)
-      const place = { body, cors, address, methods: new Set<string>() }
+      const address = createAddress(scopeFor({ body, cors }), path, failures)
+      const place = { body, cors, failures, address, methods: new Set<string>() }
       places.set(path, place)
       return place
     }
-    if (known.body === body && known.cors === cors) return known
-    throw new ConfigError(`The methods of the endpoint ${path} must have the same body and cors.`)
+    if (known.body === body && known.cors === cors && known.failures === failures) return known
+    throw new ConfigError(`The methods of the endpoint ${path} must have the same body, cors and failures.`)
   }
 
   function register<P extends TObject, Who extends Caller = 'client'>(endpoint: Endpoint<P, Who>): void {

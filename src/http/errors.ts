@@ -3,6 +3,7 @@
  * `invalid_request`, an absent database as 503, and everything else as `server_error` with an id to ask for.
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Failure, FailureForm } from '../doors/failure-form.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import { UnreadableError } from '../services/keys/secret-box.ts'
 import { lineOf } from '../services/shedding.ts'
@@ -10,24 +11,44 @@ import { isUnavailable } from '../store/failures.ts'
 import { kernelOf } from './kernel-of.ts'
 import { BearerError, VerificationUnavailable } from '../../plugins/require-scope/bearer-error.ts'
 
-/** An error handler for scopes that answer in JSON (RFC 6749 §5.2). */
+/** Marks a route (in its `config`) that tells failures in a form of its own. */
+export const failureForm = Symbol('latchkey: failure form')
+
+/** An error handler for scopes that answer in JSON: as RFC 6749 §5.2 has it, or in the form that the route has. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   // A guarded route has set its own status and headers already (RFC 6750 §3).
   if (error instanceof BearerError || error instanceof VerificationUnavailable) {
-    return reply.header('content-type', 'application/json').send(Buffer.from(JSON.stringify(error.body)))
+    const { error: code, error_description: description } = error.body
+    return sendFailure(request, reply, error.body, { status: reply.statusCode, code, description })
   }
   const known = toOAuthError(error, request)
   logFailure(known, request)
-  return reply
-    .code(known.status)
-    .headers({
-      'content-type': 'application/json',
+  const { status, code, message: description, about } = known
+  return sendFailure(
+    request,
+    reply.code(status).headers({
       'cache-control': 'no-store',
       pragma: 'no-cache',
       'x-request-id': request.id,
       ...known.headers,
-    })
-    .send(Buffer.from(JSON.stringify(known)))
+    }),
+    known,
+    { status, code, description, member: about?.member },
+  )
+}
+
+/** `body`, or what the route makes of the failure. */
+function sendFailure(
+  { routeOptions }: FastifyRequest,
+  reply: FastifyReply,
+  body: object,
+  failure: Failure,
+): FastifyReply {
+  const form = (routeOptions.config as { readonly [failureForm]?: FailureForm } | undefined)?.[failureForm]
+  const told = form === undefined ? body : form.body(failure)
+  return reply
+    .header('content-type', form?.type ?? 'application/json')
+    .send(Buffer.from(JSON.stringify(told)))
 }
 
 /** Never throws; what it does not know becomes `server_error`, with its cause for the log. */

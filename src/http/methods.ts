@@ -1,8 +1,10 @@
 /** What is served at an address, by method and with or without a slash, and that all else there is refused with 405. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteHandlerMethod } from 'fastify'
 import type { EndpointMethod } from '../doors/endpoint.ts'
+import type { FailureForm } from '../doors/failure-form.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import { preflight } from './cors.ts'
+import { failureForm } from './errors.ts'
 
 /** Marks a route (in its `config`) that only refuses its methods, or did when it was made. */
 export const refusing = Symbol('latchkey: refusing route')
@@ -54,7 +56,8 @@ const NOTHING: Served = { handler: async () => undefined }
  * The first method gets a route of its own, with nothing before its handler. The others share one that refuses what is not
  * served yet: a router takes no route twice, so that a 405 could not make room for what comes later.
  */
-export function createAddress(scope: FastifyInstance, path: string): Address {
+export function createAddress(scope: FastifyInstance, path: string, failures?: FailureForm): Address {
+  const told: object = { [failureForm]: failures }
   const served = new Map<string, Served>()
   const find = ({ method }: FastifyRequest): Served | undefined =>
     served.get(method === 'HEAD' ? 'GET' : method)
@@ -69,6 +72,7 @@ export function createAddress(scope: FastifyInstance, path: string): Address {
       scope.route({
         method: first,
         url,
+        config: told,
         exposeHeadRoute: first === 'GET',
         ...(guard === undefined ? {} : { onRequest: guard }),
         handler,
@@ -76,7 +80,7 @@ export function createAddress(scope: FastifyInstance, path: string): Address {
       scope.route({
         method: others,
         url,
-        config: { [refusing]: true, [preflight]: allowed },
+        config: { ...told, [refusing]: true, [preflight]: allowed },
         exposeHeadRoute: first !== 'GET',
         onRequest: async (request, reply) => {
           const known = find(request)

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { answer } from '../../src/index.ts'
+import { memberError } from '../../src/protocol/errors.ts'
 import { createClient, getToken } from '../support/clients.ts'
 import { basic, bearer } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'
@@ -46,6 +47,20 @@ function addEndpoints({ oauth }: FastifyInstance): void {
     method: 'DELETE',
     parameters: Type.Object({}),
     handle: async () => answer({ headers: { 'x-gone': 'yes' } }),
+  })
+  oauth.registerEndpoint({
+    path: '/loans',
+    caller: 'bearer',
+    body: 'json',
+    scopes: ['write_books'],
+    failures: {
+      type: 'application/problem+json',
+      body: ({ status, code = null, description, member = null }) => ({ status, code, description, member }),
+    },
+    parameters: Book,
+    async handle({ title }) {
+      throw title === 'x' ? memberError('invalid_request', 'title', 'is lent') : new Error(title)
+    },
   })
   oauth.registerEndpoint({
     path: '/silent',
@@ -172,6 +187,26 @@ test('a client proves who it is in the header, also where nothing is sent', asyn
   expect((await gone({})).status).toBe(401)
 })
 
+test('failures are told in a form of its own, whoever refuses', async () => {
+  const { access_token: token } = await getToken(server, client)
+  const { access_token: weak } = await getToken(server, client, { scope: 'read_books' })
+  const lend = async (body: string, headers: Record<string, string> = bearer(token), method = 'POST') => {
+    const sent = method === 'POST' ? { body, headers: { 'content-type': 'application/json', ...headers } } : { headers }
+    const response = await server.request('/loans', { method, ...sent })
+    expect(response.headers.get('content-type')).toBe('application/problem+json')
+    const { status, code, description, member } = (await response.json()) as Record<string, unknown>
+    expect(status).toBe(response.status)
+    return [status, code, description, member]
+  }
+  expect(await lend('{"title":"x"}')).toEqual([400, 'invalid_request', 'title is lent', 'title'])
+  expect(await lend('{"title":"secret"}')).toEqual([500, 'server_error', expect.stringMatching(/^something went wrong/), null])
+  expect(await lend('{')).toEqual([400, 'invalid_request', 'the body must be JSON', null])
+  expect(await lend('x', { ...bearer(token), 'content-type': 'text/plain' })).toEqual([415, 'invalid_request', 'the body must be application/json', null])
+  expect(await lend('{}', {})).toEqual([401, null, expect.any(String), null])
+  expect(await lend('{}', bearer(weak))).toEqual([403, 'insufficient_scope', expect.any(String), null])
+  expect(await lend('', {}, 'DELETE')).toEqual([405, 'invalid_request', 'only POST is served here', null])
+}) // prettier-ignore
+
 test('what cannot be meant is refused at the door', async () => {
   const heard: string[] = []
   const rest = { parameters: Type.Object({}), handle: async () => ({}) }
@@ -195,7 +230,7 @@ test('what cannot be meant is refused at the door', async () => {
   )
   expect(heard).toEqual([
     'The endpoint /shelf (GET) is registered twice.',
-    'The methods of the endpoint /shelf must have the same body and cors.',
+    'The methods of the endpoint /shelf must have the same body, cors and failures.',
     'The endpoint /row (token_endpoint) is registered twice.',
   ])
   expect(() => answer({ body: 'a text' })).toThrow('a text needs its type')

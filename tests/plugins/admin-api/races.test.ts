@@ -101,6 +101,8 @@ test.each([
       const { update } = users
       vi.spyOn(users, work).mockImplementationOnce(async (...given: unknown[]) => {
         await update(username, { roles: ['admin'] })
+        // As if it were all of one millisecond.
+        await server.database.query('update users set updated_at = created_at where id = $1', [id])
         return change(...(given as [string]))
       })
       const answer = await call(method, `/users/${id}`, body)

@@ -1,0 +1,21 @@
+/** What interfaces for programs refuse in the same words. */
+import { OAuthError } from '../../src/protocol/errors.ts'
+
+/** For what an address names: `what` follows “there is no”. */
+export function notFound(what: string): OAuthError {
+  return new OAuthError('not_found', `there is no ${what} here`, { status: 404 })
+}
+
+/** Of what others change again and again while it is to be changed. */
+export function busy(what: string): OAuthError {
+  return new OAuthError('temporarily_unavailable', `${what} is being changed by others; try again`)
+}
+
+/** What is to be told of a failure: what is not there any more is not there, in whatever words its registry says that. */
+export async function orGone(error: unknown, find: () => Promise<unknown>): Promise<unknown> {
+  if (!(error instanceof OAuthError) || error.status >= 500) return error
+  return find().then(
+    () => error,
+    (missing: unknown) => (missing instanceof OAuthError && missing.status === 404 ? missing : error),
+  )
+}
