@@ -5,6 +5,7 @@
 import account from '../plugins/account/index.ts'
 import admin from '../plugins/admin/index.ts'
 import adminApi from '../plugins/admin-api/index.ts'
+import scim from '../plugins/scim/index.ts'
 import authorize from '../plugins/authorize/index.ts'
 import code from '../plugins/authorize/code.ts'
 import responseModes from '../plugins/authorize/response-modes.ts'
@@ -123,6 +124,7 @@ export const PLUGINS = [
   account,
   admin,
   adminApi,
+  scim,
   ownData,
   mail,
   notices,

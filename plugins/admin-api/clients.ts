@@ -17,8 +17,8 @@ import type { ClientRegistry, Judged } from '../../src/services/clients/client-r
 import { ALL, namesOurs, type ApiScope } from './access.ts'
 import { listAnswer, listOrSearch, SearchQuery } from './lists.ts'
 import type { AdminApi } from './operations.ts'
-import { notFound, orGone } from '../programs/refusals.ts'
-import { assertAddressable, assertKnown, memberProblem, orConflict } from './refusals.ts'
+import { notFound, orConflict, orGone } from '../programs/refusals.ts'
+import { assertAddressable, assertKnown, memberProblem } from './refusals.ts'
 
 const READ: ApiScope = 'latchkey:clients:read'
 const WRITE: ApiScope = 'latchkey:clients:write'

@@ -11,8 +11,8 @@ import { Type } from '../../src/protocol/schema.ts'
 import type { ListOptions, SaveOptions } from '../../src/services/resource-registry.ts'
 import type { ApiScope } from './access.ts'
 import { cursorOf, limitOf, listAnswer, listed, ListQuery } from './lists.ts'
-import { notFound } from '../programs/refusals.ts'
-import { assertAddressable, assertKnown, memberProblem, orConflict } from './refusals.ts'
+import { notFound, orConflict } from '../programs/refusals.ts'
+import { assertAddressable, assertKnown, memberProblem } from './refusals.ts'
 import type { AdminApi } from './operations.ts'
 
 export interface RecordKind<Information extends object> {

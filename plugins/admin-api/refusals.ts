@@ -1,5 +1,5 @@
 /** What operations refuse in the same words. */
-import { memberError, OAuthError } from '../../src/protocol/errors.ts'
+import { memberError, type OAuthError } from '../../src/protocol/errors.ts'
 import type { Words } from '../../src/protocol/message.ts'
 
 /** Of one member of what was sent, where no registry has a code of its own for it. */
@@ -24,17 +24,4 @@ export function assertAddressable(member: string, name: unknown): void {
       member,
       `must have ${LONGEST_SEGMENT} characters at most, percent-encoded: an address names it`,
     )
-}
-
-/** What was refused since there is one of this name already is told by its status too, as programs go on there. */
-export async function orConflict<T>(
-  work: Promise<T>,
-  member: string,
-  isTaken: () => Promise<boolean>,
-): Promise<T> {
-  return work.catch(async (error: unknown) => {
-    if (!(error instanceof OAuthError) || error.about?.member !== member || !(await isTaken())) throw error
-    const { message, about, also, cause } = error
-    throw new OAuthError('conflict', message, { status: 409, about, cause, ...(also && { also }) })
-  })
 }

@@ -1,17 +1,17 @@
 /** `/users`: people, and what an administrator does to their accounts. */
 import type { FastifyInstance } from 'fastify'
 import type { Bag } from '../../src/protocol/bag.ts'
-import { StandardClaims, VERIFIES } from '../../src/protocol/claims.ts'
+import { StandardClaims, withProofs } from '../../src/protocol/claims.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { parseUserMembers } from '../../src/protocol/user-members.ts'
-import { ADMIN, type User } from '../../src/services/users/user.ts'
+import { ADMIN } from '../../src/services/users/user.ts'
 import { userToWire } from '../../src/services/users/user-wire.ts'
 import type { ApiScope } from './access.ts'
 import { Instant } from './instants.ts'
 import { listAnswer, listOrSearch, SearchQuery } from './lists.ts'
 import type { AdminApi } from './operations.ts'
-import { notFound } from '../programs/refusals.ts'
-import { assertKnown, memberProblem, orConflict } from './refusals.ts'
+import { notFound, orConflict } from '../programs/refusals.ts'
+import { assertKnown, memberProblem } from './refusals.ts'
 
 const READ: ApiScope = 'latchkey:users:read'
 const WRITE: ApiScope = 'latchkey:users:write'
@@ -132,7 +132,7 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
         await assertMayGive(call, roles)
         const enabled = disabled === undefined ? undefined : !disabled
         const options = { keepOneWith: ADMIN, enabled, judge }
-        const updating = users.update(user.username, withProofs(members, user), options)
+        const updating = users.update(user.username, withProofs(members, user.claims), options)
         return userToWire(await orConflict(updating, 'email', async () => isTaken(members)))
       }),
   })
@@ -188,15 +188,4 @@ function withoutReadOnly(sent: Bag, had: Bag): Bag {
   const changed = READ_ONLY.find((name) => name in sent && (sent[name] ?? null) !== (had[name] ?? null))
   if (changed !== undefined) throw memberProblem(changed, 'cannot be changed')
   return Object.fromEntries(Object.entries(sent).filter(([name]) => !READ_ONLY.includes(name)))
-}
-
-/** That the former address or number was verified says nothing of another one. */
-function withProofs(members: Bag, { claims }: Pick<User, 'claims'>): Bag {
-  const unproven = [...VERIFIES].flatMap(([proof, name]) => {
-    const sent = members[name]
-    const isOther = sent !== undefined && sent !== claims[name]
-    if (!isOther || members[proof] !== undefined || claims[proof] === undefined) return []
-    return [[proof, sent === null ? null : false] as const]
-  })
-  return { ...members, ...Object.fromEntries(unproven) }
 }

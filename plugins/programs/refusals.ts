@@ -19,3 +19,16 @@ export async function orGone(error: unknown, find: () => Promise<unknown>): Prom
     (missing: unknown) => (missing instanceof OAuthError && missing.status === 404 ? missing : error),
   )
 }
+
+/** What was refused since there is one of this name already is told by its status too, as programs go on there. */
+export async function orConflict<T>(
+  work: Promise<T>,
+  member: string,
+  isTaken: () => Promise<boolean>,
+): Promise<T> {
+  return work.catch(async (error: unknown) => {
+    if (!(error instanceof OAuthError) || error.about?.member !== member || !(await isTaken())) throw error
+    const { message, about, also, cause } = error
+    throw new OAuthError('conflict', message, { status: 409, about, cause, ...(also && { also }) })
+  })
+}

@@ -12,5 +12,6 @@ export interface User {
   /** When it is deleted, as they asked for, in milliseconds since the epoch; until then they can only keep it. Null where they did not ask. */
   readonly deletesAt: number | null
   /** Milliseconds since the epoch. */
+  readonly createdAt: number
   readonly updatedAt: number
 }

@@ -140,6 +140,17 @@ function withoutEmpty(value: unknown): unknown {
   return members.length === 0 ? undefined : Object.fromEntries(members)
 }
 
+/** Claims that shall be laid over these: that the former address or number was verified says nothing of another one. */
+export function withProofs(claims: Claims, had: Claims): Claims {
+  const unproven = [...VERIFIES].flatMap(([proof, name]) => {
+    const sent = claims[name]
+    const isOther = sent !== undefined && sent !== had[name]
+    if (!isOther || claims[proof] !== undefined || had[proof] === undefined) return []
+    return [[proof, sent === null ? null : false] as const]
+  })
+  return { ...claims, ...Object.fromEntries(unproven) }
+}
+
 export interface UserClaims {
   /** Null for a claim that shall be taken away. */
   claims: Record<string, unknown>

@@ -51,6 +51,15 @@ export const ProtocolSettings = {
     description:
       'whether programs administer the server, by tokens with the scopes latchkey:… at /admin/api/v1',
   }),
+  SCIM: Type.Enum(['off', 'on'], {
+    default: 'off',
+    description:
+      'whether directories register and end users by SCIM 2.0, by tokens with the scopes latchkey:scim:… at /scim/v2',
+  }),
+  SCIM_TRUST_EMAIL: Type.Boolean({
+    default: false,
+    description: 'whether email addresses that come by SCIM are taken as verified',
+  }),
   OIDC_REGISTRATION: Type.Enum(['off', 'token', 'open'], {
     default: 'off',
     description:

@@ -26,6 +26,12 @@ export const statements = {
       where ${record.column('user')} = $1 and ${record.column('kind')} = $2
       order by ${record.column('createdAt')}, ${record.column('id')}`
   }),
+  /** Of the users $1, those of the kind $2. */
+  ofUsers: statement<Pick<UserRecord, 'value'> & { userId: string }>('user-records-of-users', (table) => {
+    const record = table(UserRecord)
+    return `select ${record.column('user')} as "userId", ${record.columns('value')} from ${record.name}
+      where ${record.column('user')} = any($1::uuid[]) and ${record.column('kind')} = $2`
+  }),
   get: statement<UserRecordRow>('user-record-get', (table) => {
     const record = table(UserRecord)
     return `select ${record.columns(...READ)} from ${record.name} where ${isThis(record)}`

@@ -22,6 +22,7 @@ export const COLUMNS = [
   'disabledAt',
   'deletionDueAt',
   'strangersBefore',
+  'createdAt',
   'updatedAt',
 ] as const
 
@@ -100,6 +101,22 @@ export const statements = {
       const user = table(User)
       const key = user.column('usernameKey')
       return `select ${user.columns(...COLUMNS)} from ${user.name} where ${key} > $1 order by ${key} limit $2`
+    }),
+  ),
+  /** In the order of lookup forms, at most $2 behind the first $1. */
+  page: shown(
+    statement<UserRow>('users-page', (table) => {
+      const user = table(User)
+      const key = user.column('usernameKey')
+      // What is passed over is counted in the index alone.
+      const first = `select ${key} from ${user.name} order by ${key} offset $1 limit 1`
+      return `select ${user.columns(...COLUMNS)} from ${user.name} where ${key} >= (${first}) order by ${key} limit $2`
+    }),
+  ),
+  count: shown(
+    statement<{ count: number }>('users-count', (table) => {
+      const user = table(User)
+      return `select count(*)::int as "count" from ${user.name}`
     }),
   ),
   /**

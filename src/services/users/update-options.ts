@@ -1,4 +1,6 @@
 /** What is said of a user beside their members, by whoever registers or changes them. */
+import type { Query } from '../../store/statement.ts'
+import type { Note } from '../audit/audit.ts'
 import type { Kept } from './last-of-a-role.ts'
 import type { User } from './user.ts'
 
@@ -8,7 +10,12 @@ export interface ImportedUser {
   passwordHash?: string | undefined
   /** They may not sign in. False leaves it as it is. */
   disabled?: boolean
+  /** @internal What goes with it. */
+  also?: Also
 }
+
+/** @internal What goes with a user or a change of one, in the same transaction: neither is there without the other. */
+export type Also = (query: Query, note: Note, userId: string) => Promise<void>
 
 /** What may be laid over a user beside their members, in the same transaction. */
 export interface UpdateOptions extends ImportedUser, Kept {

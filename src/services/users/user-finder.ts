@@ -10,6 +10,10 @@ import { emailKeyOf, toUser, type User } from './user.ts'
 export interface UserLists {
   /** By user name, from the one after `after`, at most `limit` (100). */
   list(options?: { after?: string; limit?: number }): Promise<User[]>
+  /** By user name, at most `limit` behind the first `offset`; each is counted, so that later ones take longer. */
+  page(options: { offset: number; limit: number }): Promise<User[]>
+  /** How many there are. */
+  count(): Promise<number>
   /** Those whose user name, name or email address begins with `begin`, in any case: by what was found, at most `limit` (100). */
   search(begin: string, options?: { after?: Place; limit?: number }): Promise<Page<User>>
 }
@@ -52,6 +56,8 @@ export function createUserLists({ query }: Pick<Database, 'query'>): UserLists {
   return {
     list: async ({ after = '', limit = 100 } = {}) =>
       (await query(statements.list, [usernameKey(after) ?? '', limit])).map(toUser),
+    page: async ({ offset, limit }) => (await query(statements.page, [offset, limit])).map(toUser),
+    count: async () => (await query(statements.count, []))[0]!.count,
     async search(begin, { after = { at: '', id: NIL }, limit = 100 } = {}) {
       const key = usernameKey(begin)
       if (key === null) return { found: [], next: null }

@@ -15,7 +15,7 @@ import type { Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { createHashChosen, type Chooser } from './chosen-passwords.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
-import type { ImportedUser, Judge, UpdateOptions } from './update-options.ts'
+import type { Also, ImportedUser, Judge, UpdateOptions } from './update-options.ts'
 import { passwordMark } from './password-resets.ts'
 import {
   createUserAuthentication,
@@ -59,13 +59,10 @@ export interface UserRegistry extends UserFinder, UserAuthentication {
   delete(username: string, options?: { judge?: Judge }): Promise<boolean>
 }
 
-/** @internal What belongs to a new user from the first moment, in the transaction that registers them. */
-export type AlsoNew = (query: Query, note: Note, userId: string) => Promise<void>
-
 /** @internal */
 export interface OwnUserRegistry extends UserRegistry {
   /** `create`, and what goes with it: neither is there without the other. `passwordHash` is of a password that was judged before. */
-  createWith(members: unknown, also: AlsoNew, passwordHash?: string): Promise<User>
+  createWith(members: unknown, also: Also, passwordHash?: string): Promise<User>
 }
 
 /** What a change of a user demands. */
@@ -122,7 +119,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
   const takes = ({ passwordHash: stored }: UserRow, imported: string): boolean =>
     stored === null || stored === undefined || (stored !== imported && passwords.isImported(stored))
 
-  async function create(input: unknown, imported: ImportedUser, also?: AlsoNew): Promise<User> {
+  async function create(input: unknown, imported: ImportedUser): Promise<User> {
     const { username, password, roles = [], claims } = parse(input)
     if (username === undefined) throw userError('username', reason('is missing'))
     const passwordHash = (await hash(password, { username, roles })) ?? imported.passwordHash ?? null
@@ -135,7 +132,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
         await claimAddress(query, row!, claims)
         const changes = changesBetween({}, membersOf(row!))
         note({ type: 'user.registered', user: row!.id, details: { changes } })
-        await also?.(query, note, row!.id)
+        await imported.also?.(query, note, row!.id)
         return row
       })
     } catch (error) {
@@ -147,7 +144,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
   async function update(
     username: string,
     input: unknown,
-    { keepOneWith, replaces, judge, ...laid }: Demanded = {},
+    { keepOneWith, replaces, judge, also, ...laid }: Demanded = {},
   ): Promise<User> {
     const { username: wanted, password, roles, claims } = parse(input)
     const key = usernameKey(username)
@@ -173,6 +170,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
       const changes = changesBetween(membersOf(before), membersOf(row))
       if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: row.id, details: { changes } })
       if (passwordHash !== null) await endWithPassword(query, note, row.id)
+      await also?.(query, note, row.id)
       return lay(query, note, row, laid)
     })
     return changed.catch((error: unknown) => {
@@ -217,7 +215,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
       assertReadable(imported.passwordHash)
       return create(members, imported)
     },
-    createWith: async (members, also, passwordHash) => create(members, { passwordHash }, also),
+    createWith: async (members, also, passwordHash) => create(members, { passwordHash, also }),
     update,
     setPassword: async (username, password) => update(username, { password }),
     async replacement(username) {

@@ -15,6 +15,7 @@ import type { OutboxTrail } from '../outbox/outbox.ts'
 import { createAccountDeletions, type AccountDeletions } from './account-deletions.ts'
 import { createConsents, type Consents } from './consents.ts'
 import { djangoPasswords } from './django-passwords.ts'
+import { createExternalIds, type ExternalIds } from './external-ids.ts'
 import { createFirstAdministrator, type FirstAdministrator } from './first-administrator.ts'
 import { createKnownBrowsers, type KnownBrowsers } from './known-browsers.ts'
 import { createAssurance, type Assurance } from './assurance.ts'
@@ -44,6 +45,7 @@ export interface UserServices {
   readonly signUps: SignUps
   readonly firstAdministrator: FirstAdministrator
   readonly accountDeletions: AccountDeletions
+  readonly externalIds: ExternalIds
 }
 
 export interface UserServicesOptions {
@@ -114,5 +116,6 @@ export function createUserServices(options: UserServicesOptions): UserServices {
     signUps: createSignUps({ box, artifacts: artifacts.artifacts, hashChosen, createWith }),
     firstAdministrator: createFirstAdministrator(users, artifacts.artifacts),
     accountDeletions: createAccountDeletions({ database, audit, feed, outbox, log }),
+    externalIds: createExternalIds(database, records),
   }
 }

@@ -29,7 +29,8 @@ export function emailKeyOf({ claims }: Pick<UserRow, 'claims'>): string | null {
 }
 
 /** @internal */
-export function toUser({ id, username, roles, claims, disabledAt, deletionDueAt, updatedAt }: UserRow): User {
+export function toUser(row: UserRow): User {
+  const { id, username, roles, claims, disabledAt, deletionDueAt, createdAt, updatedAt } = row
   return frozen({
     id,
     username,
@@ -37,6 +38,7 @@ export function toUser({ id, username, roles, claims, disabledAt, deletionDueAt,
     claims,
     disabled: disabledAt !== null && disabledAt !== undefined,
     deletesAt: deletionDueAt?.getTime() ?? null,
+    createdAt: createdAt.getTime(),
     updatedAt: updatedAt.getTime(),
   })
 }

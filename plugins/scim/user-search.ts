@@ -1,0 +1,204 @@
+/**
+ * Lists of users (RFC 7644 §3.4.2, RFC 9865): those that fit a filter, by index or by cursor. What a filter names by an identifier, or begins with,
+ * is looked up; for all else, so many users are looked through and no more.
+ */
+import type { User } from '../../src/doors/user.ts'
+import { isObject, isStorable, parseJson } from '../../src/protocol/json.ts'
+import type { ExternalIds } from '../../src/services/users/external-ids.ts'
+import type { UserRegistry } from '../../src/services/users/user-registry.ts'
+import type { Place as Behind } from '../../src/store/begins-with.ts'
+import { nameOfPlace, type Members } from './attributes.ts'
+import { scimError } from './errors.ts'
+import { parseFilter, type Filter } from './filter.ts'
+import { fits } from './matching.ts'
+import { LIST_RESPONSE } from './messages.ts'
+import { projectionOf, type Asked } from './projection.ts'
+import { USER_SCHEMA } from './user-schema.ts'
+
+/** What a list is asked for, as it stands in a query. */
+export interface ListQuery extends Asked {
+  readonly filter?: string | undefined
+  readonly startIndex?: string | undefined
+  readonly count?: string | undefined
+  readonly cursor?: string | undefined
+}
+
+export const DEFAULT_COUNT = 100
+export const MOST_COUNT = 200
+/** Users that one request looks through. */
+export const MOST_EXAMINED = 10_000
+const BATCH = 500
+
+export interface UserSearch {
+  /** A `ListResponse`. Throws `invalidFilter`, `invalidValue`, `invalidCursor` and `tooMany`. */
+  list(query: ListQuery, clientId: string): Promise<Members>
+}
+
+export interface UserSearchOptions {
+  readonly users: Pick<UserRegistry, 'find' | 'list' | 'page' | 'count' | 'search'>
+  readonly externalIds: ExternalIds
+  /** Null for none. */
+  find(id: string): Promise<User | null>
+  resourcesOf(users: readonly User[], clientId: string): Promise<readonly Members[]>
+}
+
+/** Where some go on, by the parts that a cursor is made of; null at the end. */
+interface Batch {
+  readonly users: readonly User[]
+  readonly next: readonly string[] | null
+}
+
+type Source = (after: readonly string[], limit: number) => Promise<Batch>
+
+export function createUserSearch({ users, externalIds, find, resourcesOf }: UserSearchOptions): UserSearch {
+  const all: Source = async ([after = ''], limit) => {
+    const found = await users.list({ after, limit })
+    return { users: found, next: found.length < limit ? null : [found.at(-1)!.username] }
+  }
+
+  function beginningWith(text: string): Source {
+    return async ([at, id], limit) => {
+      const after: Behind | undefined = at === undefined || id === undefined ? undefined : { at, id }
+      const { found, next } = await users.search(text, { limit, ...(after === undefined ? {} : { after }) })
+      return { users: found, next: next === null ? null : [next.at, next.id] }
+    }
+  }
+
+  function only(user: Promise<User | null>): Source {
+    return async () => ({ users: [await user].filter((one) => one !== null), next: null })
+  }
+
+  /** At least all that fit, and as few others as can be. */
+  function sourceOf(filter: Filter, clientId: string): Source {
+    const wanted = lookedUp(filter)
+    if (wanted === undefined) return all
+    const { name, is, value } = wanted
+    if (is === 'eq' && name === 'id') return only(find(value))
+    if (is === 'eq' && name === 'userName') return only(users.find(value))
+    if (is === 'eq' && name === 'externalId')
+      return only(externalIds.owner(clientId, value).then(async (id) => (id === null ? null : find(id))))
+    return beginningWith(value)
+  }
+
+  async function fitting(
+    filter: Filter,
+    batch: readonly User[],
+    clientId: string,
+  ): Promise<readonly Members[]> {
+    const resources = await resourcesOf(batch, clientId)
+    return resources.filter((one) => fits(filter, one))
+  }
+
+  /** All of them, so that they can be counted. */
+  async function allFitting(filter: Filter, clientId: string): Promise<readonly Members[]> {
+    const source = sourceOf(filter, clientId)
+    const found: Members[] = []
+    let examined = 0
+    for (let after: readonly string[] | null = []; after !== null;) {
+      const { users: batch, next }: Batch = await source(after, BATCH)
+      found.push(...(await fitting(filter, batch, clientId)))
+      examined += batch.length
+      if (next !== null && examined >= MOST_EXAMINED)
+        throw scimError(
+          'tooMany',
+          `the filter looks through more than ${MOST_EXAMINED} users: name one, or go on by cursor`,
+        )
+      after = next
+    }
+    return found
+  }
+
+  async function byIndex(query: ListQuery, filter: Filter | undefined, clientId: string): Promise<Members> {
+    const startIndex = Math.max(1, wholeOf(query.startIndex, 'startIndex') ?? 1)
+    const count = countOf(query)
+    const offset = startIndex - 1
+    if (filter !== undefined) {
+      const found = await allFitting(filter, clientId)
+      return response({ totalResults: found.length, startIndex }, found.slice(offset, offset + count))
+    }
+    const page = count === 0 ? [] : await users.page({ offset, limit: count })
+    return response({ totalResults: await users.count(), startIndex }, await resourcesOf(page, clientId))
+  }
+
+  /** The last page is the one without `nextCursor`; others may have fewer than were asked for. */
+  async function byCursor(query: ListQuery, filter: Filter | undefined, clientId: string): Promise<Members> {
+    const count = Math.max(1, countOf(query))
+    const source = filter === undefined ? all : sourceOf(filter, clientId)
+    let after = partsOf(query.cursor ?? '')
+    for (let examined = 0; ;) {
+      const { users: batch, next } = await source(after, count)
+      const found =
+        filter === undefined ? await resourcesOf(batch, clientId) : await fitting(filter, batch, clientId)
+      examined += batch.length
+      if (next === null) return response({}, found)
+      if (found.length > 0 || examined >= MOST_EXAMINED)
+        return response({ nextCursor: cursorOf(next) }, found)
+      after = next
+    }
+  }
+
+  return {
+    async list(query, clientId) {
+      const project = projectionOf(USER_SCHEMA, query)
+      const filter = query.filter === undefined ? undefined : parseFilter(USER_SCHEMA, query.filter)
+      const listed = await (query.cursor === undefined ? byIndex : byCursor)(query, filter, clientId)
+      const resources = listed['Resources'] as readonly Members[]
+      return { ...listed, Resources: resources.map(project) }
+    },
+  }
+}
+
+function response(members: Members, resources: readonly Members[]): Members {
+  return { schemas: [LIST_RESPONSE], ...members, itemsPerPage: resources.length, Resources: resources }
+}
+
+interface LookedUp {
+  readonly name: string
+  readonly is: 'eq' | 'sw'
+  readonly value: string
+}
+
+const BY_IDENTIFIER: readonly string[] = ['id', 'userName', 'externalId']
+const BY_BEGINNING: readonly string[] = ['userName', 'displayName', 'emails', 'emails.value']
+
+/** What every user that fits is found by: an identifier before a beginning. */
+function lookedUp(filter: Filter): LookedUp | undefined {
+  const all = conditionsOf(filter)
+  return (
+    all.find(({ name, is }) => is === 'eq' && BY_IDENTIFIER.includes(name)) ??
+    all.find(({ name }) => BY_BEGINNING.includes(name))
+  )
+}
+
+/** Of what must all be so, the comparisons with a text that may be looked up. */
+function conditionsOf(filter: Filter): readonly LookedUp[] {
+  if ('all' in filter) return filter.all.flatMap(conditionsOf)
+  if ('within' in filter) return conditionsOf(filter.one)
+  if (!('place' in filter) || typeof filter.value !== 'string' || filter.value === '') return []
+  const { place, is, value } = filter
+  return is === 'eq' || is === 'sw' ? [{ name: nameOfPlace(place), is, value }] : []
+}
+
+function countOf({ count }: ListQuery): number {
+  return Math.min(MOST_COUNT, Math.max(0, wholeOf(count, 'count') ?? DEFAULT_COUNT))
+}
+
+function wholeOf(value: string | undefined, name: string): number | undefined {
+  if (value === undefined) return undefined
+  if (!/^-?\d{1,9}$/.test(value)) throw scimError('invalidValue', `${name} must be a whole number`)
+  return Number(value)
+}
+
+function cursorOf(parts: readonly string[]): string {
+  return Buffer.from(JSON.stringify({ after: parts })).toString('base64url')
+}
+
+/** None at the beginning. */
+function partsOf(cursor: string): readonly string[] {
+  if (cursor === '') return []
+  const parsed = parseJson(Buffer.from(cursor, 'base64url').toString())
+  const parts: unknown = isObject(parsed) ? parsed['after'] : undefined
+  if (!Array.isArray(parts) || !parts.every((part) => typeof part === 'string' && isStorable(part)))
+    throw scimError('invalidCursor', 'the cursor is not the nextCursor of an answer')
+  return parts as readonly string[]
+}

@@ -1,0 +1,241 @@
+/** `/Users`: people whom a directory elsewhere knows (RFC 7644 §3). Administrators are seen, and never changed. */
+import type { FastifyInstance } from 'fastify'
+import { answer, type Answer } from '../../src/doors/answer.ts'
+import type { BearerCall } from '../../src/doors/endpoint.ts'
+import type { User } from '../../src/doors/user.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import type { Bag } from '../../src/protocol/bag.ts'
+import { withProofs } from '../../src/protocol/claims.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { ADMIN } from '../../src/services/users/user.ts'
+import { notFound, orConflict } from '../programs/refusals.ts'
+import { changeUser } from '../programs/user-change.ts'
+import { isUnassigned, memberOf, valuesOf, type Members, type Value } from './attributes.ts'
+import { scimError } from './errors.ts'
+import { PATCH_OP, PATH, SEARCH_REQUEST, USER } from './messages.ts'
+import { operationsOf, patched } from './patch.ts'
+import { projectionOf } from './projection.ts'
+import { queryOf, scimAnswer, type ScimOperation } from './serving.ts'
+import { readUser, userResource, type SentUser } from './user-resource.ts'
+import { isForeign, USER_SCHEMA } from './user-schema.ts'
+import { createUserSearch, type ListQuery } from './user-search.ts'
+
+const READ = 'latchkey:scim:read'
+const WRITE = 'latchkey:scim:write'
+const LIST = ['filter', 'startIndex', 'count', 'cursor', 'attributes', 'excludedAttributes'] as const
+
+export function userOperations(fastify: FastifyInstance): readonly ScimOperation[] {
+  const { oauth } = fastify
+  const { users } = oauth
+  const { directory, externalIds, config } = kernelOf(fastify)
+  const at = `${oauth.issuer}${PATH}/Users`
+
+  async function resourcesOf(all: readonly User[], clientId: string): Promise<readonly Members[]> {
+    if (all.length === 0) return []
+    const known = await externalIds.of(
+      clientId,
+      all.map(({ id }) => id),
+    )
+    return all.map((user) => userResource(user, { externalId: known.get(user.id), at }))
+  }
+
+  const search = createUserSearch({
+    users,
+    externalIds,
+    find: async (id) => directory.reloadUser(id),
+    resourcesOf,
+  })
+
+  async function resourceOf(user: User, { token }: Pick<BearerCall, 'token'>): Promise<Members> {
+    const [resource] = await resourcesOf([user], token.clientId)
+    return resource!
+  }
+
+  async function findUser({ path }: Pick<BearerCall, 'path'>): Promise<User> {
+    const user = await directory.reloadUser(path['id'] ?? '')
+    if (user === null) throw notFound('user')
+    return user
+  }
+
+  /** The one of the address, whom this may be done to, and who is as the client knows them (RFC 7644 §3.14). */
+  async function findToChange(call: BearerCall): Promise<User> {
+    const user = await findUser(call)
+    if (user.roles.includes(ADMIN))
+      throw new OAuthError('access_denied', 'administrators are not changed by SCIM')
+    const wanted = call.request.headers['if-match']
+    if (wanted !== undefined && !names(wanted, versionIn(await resourceOf(user, call))))
+      throw new OAuthError('invalid_request', 'the user was changed meanwhile', { status: 412 })
+    return user
+  }
+
+  async function answerWith(user: User, call: BearerCall, status = 200): Promise<Answer> {
+    const project = projectionOf(USER_SCHEMA, queryOf(call.request))
+    const resource = await resourceOf(user, call)
+    const location = status === 201 ? { location: `${at}/${user.id}` } : {}
+    return scimAnswer(project(resource), { status, headers: { etag: versionIn(resource), ...location } })
+  }
+
+  /** That an address is verified, where directories are believed about that. */
+  function proofOf({ email }: Bag): Bag {
+    return config.SCIM_TRUST_EMAIL && typeof email === 'string' ? { email_verified: true } : {}
+  }
+
+  async function orUniqueness<T>(work: Promise<T>, { username, claims }: SentUser): Promise<T> {
+    const named = orConflict(work, 'username', async () => (await users.find(username)) !== null)
+    const email = claims['email']
+    return orConflict(
+      named,
+      'email',
+      async () => typeof email === 'string' && (await users.findByEmail(email)) !== null,
+    )
+  }
+
+  async function replace(call: BearerCall, read: (user: User) => Promise<SentUser>): Promise<Answer> {
+    const changed = await changeUser(
+      async () => findToChange(call),
+      async (user, judge) => {
+        const sent = await read(user)
+        assertNoAdministrator(sent)
+        const { username, password, roles, active, externalId, claims } = sent
+        const members = {
+          username,
+          ...(password === undefined ? {} : { password }),
+          ...(roles === undefined ? {} : { roles }),
+          ...withProofs({ ...changesOf(claims, user.claims), ...proofOf(claims) }, user.claims),
+        }
+        const also = externalIds.setting(call.token.clientId, externalId)
+        const updating = users.update(user.username, members, { enabled: active, judge, also })
+        return orUniqueness(updating, sent)
+      },
+    )
+    return answerWith(changed, call)
+  }
+
+  return [
+    {
+      method: 'GET',
+      path: '/Users',
+      scope: READ,
+      handle: async ({ request, token }) => scimAnswer(await search.list(queryOf(request), token.clientId)),
+    },
+    ...(['/Users/.search', '/.search'] as const).map((path): ScimOperation => ({
+      method: 'POST',
+      path,
+      scope: READ,
+      async handle({ body, token }) {
+        assertSchema(body, SEARCH_REQUEST)
+        return scimAnswer(await search.list(listQueryIn(body), token.clientId))
+      },
+    })),
+    {
+      method: 'GET',
+      path: '/Users/:id',
+      scope: READ,
+      async handle(call) {
+        const user = await findUser(call)
+        const etag = versionIn(await resourceOf(user, call))
+        const known = call.request.headers['if-none-match']
+        if (known !== undefined && names(known, etag)) return answer({ status: 304, headers: { etag } })
+        return answerWith(user, call)
+      },
+    },
+    {
+      method: 'POST',
+      path: '/Users',
+      scope: WRITE,
+      async handle(call) {
+        assertSchema(call.body, USER)
+        const sent = readUser(call.body)
+        assertNoAdministrator(sent)
+        const { username, password, roles, active, externalId, claims } = sent
+        const members = { username, password, roles, ...claims, ...proofOf(claims) }
+        const also = externalIds.setting(call.token.clientId, externalId)
+        const creating = users.create(members, { disabled: active === false, also })
+        return answerWith(await orUniqueness(creating, sent), call, 201)
+      },
+    },
+    {
+      method: 'PUT',
+      path: '/Users/:id',
+      scope: WRITE,
+      async handle(call) {
+        assertSchema(call.body, USER)
+        return replace(call, async () => readUser(call.body))
+      },
+    },
+    {
+      method: 'PATCH',
+      path: '/Users/:id',
+      scope: WRITE,
+      async handle(call) {
+        assertSchema(call.body, PATCH_OP)
+        const operations = operationsOf(call.body)
+        return replace(call, async (user) => {
+          const had = await resourceOf(user, call)
+          const now = patched(had, operations, { schema: USER_SCHEMA, isForeign })
+          // Whoever takes all roles means that there are none.
+          return { roles: [], ...readUser(now) }
+        })
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/Users/:id',
+      scope: WRITE,
+      async handle(call) {
+        const isGone = await changeUser(
+          async () => findToChange(call),
+          async ({ username }, judge) => users.delete(username, { judge }),
+        )
+        if (!isGone) throw notFound('user')
+        return answer({})
+      },
+    },
+  ]
+}
+
+function assertNoAdministrator({ roles = [] }: SentUser): void {
+  if (roles.includes(ADMIN)) throw new OAuthError('access_denied', 'nobody is made an administrator by SCIM')
+}
+
+/** Those that are others than before. */
+function changesOf(claims: Bag, had: Bag): Bag {
+  const told = (value: Value): string => JSON.stringify(value ?? null)
+  return Object.fromEntries(Object.entries(claims).filter(([name, value]) => told(value) !== told(had[name])))
+}
+
+function versionIn({ meta }: Members): string {
+  return (meta as { readonly version: string }).version
+}
+
+/** Whether a condition (RFC 9110 §13.1) names this version, or any. */
+function names(condition: string, version: string): boolean {
+  return (
+    condition.trim() === '*' ||
+    condition.split(',').some((one) => one.trim().replace(/^W\//, '') === version.replace(/^W\//, ''))
+  )
+}
+
+/** Some leave it out; who says that it is something else is mistaken. */
+function assertSchema(body: Members, schema: string): void {
+  const schemas = memberOf(body, 'schemas')
+  if (
+    !isUnassigned(schemas) &&
+    !valuesOf(schemas).some((one) => typeof one === 'string' && one.toLowerCase() === schema.toLowerCase())
+  )
+    throw scimError('invalidSyntax', `schemas must name ${schema}`)
+}
+
+/** What a search has in its body, as if it stood in a query. */
+function listQueryIn(body: Members): ListQuery {
+  return Object.fromEntries(
+    LIST.flatMap((name) => {
+      const value = memberOf(body, name)
+      if (value === undefined || value === null) return []
+      const all = valuesOf(value)
+      if (!all.every((one) => typeof one === 'string' || typeof one === 'number'))
+        throw scimError('invalidValue', `${name} must be a text`)
+      return [[name, all.join(',')]]
+    }),
+  )
+}
