@@ -1,10 +1,11 @@
-/** `/scopes` and `/resources`: what clients may ask for, and for which API. Those of this interface are changed by who administers all. */
+/** `/scopes` and `/resources`: what clients may ask for, and for which API. Those of the server's own interfaces are changed by who administers all. */
 import type { FastifyInstance } from 'fastify'
 import type { BearerCall } from '../../src/doors/endpoint.ts'
 import type { ResourceInformation, ScopeInformation } from '../../src/protocol/resource-information.ts'
 import { slashless } from '../../src/protocol/resource-identifier.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { OPENID_SCOPES } from '../../src/protocol/scope.ts'
+import { PATH as SCIM } from '../scim/messages.ts'
 import { namesOurs, PATH } from './access.ts'
 import type { AdminApi } from './operations.ts'
 import { addRecordOperations } from './record-operations.ts'
@@ -29,7 +30,8 @@ const ResourceMembers = {
 export function addScopesAndResources({ oauth }: FastifyInstance, api: AdminApi): void {
   const { issuer, resources } = oauth
   /** With a slash at the end it is another name of the same. */
-  const isOwn = (name: unknown): boolean => typeof name === 'string' && slashless(name) === `${issuer}${PATH}`
+  const own = [PATH, SCIM].map((path) => `${issuer}${path}`)
+  const isOwn = (name: unknown): boolean => typeof name === 'string' && own.includes(slashless(name))
   const assertMayChangeOurs = async (call: BearerCall): Promise<void> =>
     api.assertAll(call, 'what is done to the scopes and resources of the server itself')
   addRecordOperations<ScopeInformation>(api, {

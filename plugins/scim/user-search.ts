@@ -4,6 +4,7 @@
  */
 import type { User } from '../../src/doors/user.ts'
 import { isObject, isStorable, parseJson } from '../../src/protocol/json.ts'
+import { usernameKey } from '../../src/protocol/username.ts'
 import type { ExternalIds } from '../../src/services/users/external-ids.ts'
 import type { UserRegistry } from '../../src/services/users/user-registry.ts'
 import type { Place as Behind } from '../../src/store/begins-with.ts'
@@ -105,7 +106,7 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
         )
       after = next
     }
-    return found
+    return found.toSorted(byName)
   }
 
   async function byIndex(query: ListQuery, filter: Filter | undefined, clientId: string): Promise<Members> {
@@ -146,6 +147,12 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
       return { ...listed, Resources: resources.map(project) }
     },
   }
+}
+
+/** As all users are listed, whatever some were found by. */
+function byName(one: Members, other: Members): number {
+  const [first, second] = [one, other].map(({ userName }) => usernameKey(String(userName)) ?? '')
+  return first! < second! ? -1 : 1
 }
 
 function response(members: Members, resources: readonly Members[]): Members {
