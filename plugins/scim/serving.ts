@@ -12,8 +12,8 @@ import { PATH, SCIM_JSON } from './messages.ts'
 
 /** By name, as people who allow an app to have one read it: in English, which catalogues have as it is. */
 export const SCOPES = {
-  'latchkey:scim:read': message('See all users, as a directory does'),
-  'latchkey:scim:write': message('Register, change and delete users, as a directory does'),
+  'latchkey:scim:read': message('See all users and their contact details'),
+  'latchkey:scim:write': message('Register, change and delete users, but no administrators'),
 } as const
 export const IMPLIED = { 'latchkey:scim:write': ['latchkey:scim:read'] } as const
 export type ScimScope = keyof typeof SCOPES
