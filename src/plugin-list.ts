@@ -5,6 +5,7 @@
 import account from '../plugins/account/index.ts'
 import admin from '../plugins/admin/index.ts'
 import adminApi from '../plugins/admin-api/index.ts'
+import roles from '../plugins/roles.ts'
 import scim from '../plugins/scim/index.ts'
 import authorize from '../plugins/authorize/index.ts'
 import code from '../plugins/authorize/code.ts'
@@ -114,6 +115,7 @@ export const PLUGINS = [
   tokenExchange,
   jwtBearer,
   openid,
+  roles,
   implicit,
   userinfo,
   encryption,

@@ -171,6 +171,11 @@ export const ProtocolSettings = {
     expects: 'names of profiles with commas between, such as fapi-2.0',
     description: 'rules that every client keeps: oauth-2.1, fapi-2.0, fapi-ciba, mcp',
   }),
+  OIDC_ROLES_CLAIM: Type.Array(Type.Enum(['roles', 'groups']), {
+    default: [],
+    expects: 'roles, groups, or both with a comma between',
+    description: 'claims that tell apps the roles of a user, each by the scope of its name: roles, groups',
+  }),
   OIDC_SIGNED_METADATA: Type.Boolean({
     default: false,
     description:
