@@ -44,7 +44,7 @@ async function tokensFor(
 
 async function told({ access_token, id_token }: Tokens, at: Requests = server) {
   const userinfo = (await (await at.get('/userinfo', bearer(access_token))).json()) as Record<string, unknown>
-  return { userinfo, id_token: decodeJwt(id_token!) }
+  return { userinfo, id_token: decodeJwt(id_token) }
 }
 
 async function introspected(client: string, token: string): Promise<Record<string, unknown>> {
