@@ -99,7 +99,7 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
     if (typed === email && (typed === '' || isVerified === true || !mailed()))
       return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
     if (typed === '' || !mailed()) {
-      await oauth.users.update(user.username, claimsFor(typed))
+      await oauth.users.update(user, claimsFor(typed))
       return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
     }
     try {

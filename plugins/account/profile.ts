@@ -57,14 +57,14 @@ export function addProfile(area: OwnArea): void {
   }
 
   /** Undefined when it is saved. */
-  async function save({ username, claims }: User, values: Values): Promise<Errors | undefined> {
-    const shown = valuesOf(claims)
+  async function save(user: User, values: Values): Promise<Errors | undefined> {
+    const shown = valuesOf(user.claims)
     const errors = problemsOf(values, shown)
     if (Object.keys(errors).length > 0) return errors
     const changes = changesOf(values, shown)
     if (Object.keys(changes).length === 0) return undefined
     try {
-      await oauth.users.update(username, changes)
+      await oauth.users.update(user, changes)
       return undefined
     } catch (error) {
       if (!(error instanceof OAuthError) || error.status !== 400) throw error

@@ -1,4 +1,4 @@
-/** Users: looked up by id or by the lookup form of their name, and changed by one statement each. */
+/** Users: looked up by id or by the lookup form of their name, and changed by their id, which alone stays the same. */
 import { User } from '../entities/user.ts'
 import { beginsWith, type FoundRow } from './begins-with.ts'
 import type { Database } from './database.ts'
@@ -26,12 +26,12 @@ export const COLUMNS = [
   'updatedAt',
 ] as const
 
-/** Changes the user whose lookup form is $1, and returns the row. */
+/** Changes the user $1, and returns the row. */
 const update = (name: string, set: (user: Table<User>) => string) =>
   statement<UserRow>(name, (table) => {
     const user = table(User)
     return `update ${user.name} set ${set(user)}, ${user.column('updatedAt')} = now()
-      where ${user.column('usernameKey')} = $1 returning ${user.columns(...COLUMNS)}`
+      where ${user.column('id')} = $1 returning ${user.columns(...COLUMNS)}`
   })
 
 export const statements = {
@@ -82,7 +82,7 @@ export const statements = {
   knowsBrowsersOf: statement<Pick<User, 'id'>>('user-knows-browsers', (table) => {
     const user = table(User)
     return `select ${user.columns('id')} from ${user.name}
-      where ${user.column('usernameKey')} = $1 and ${user.column('disabledAt')} is null
+      where ${user.column('id')} = $1 and ${user.column('disabledAt')} is null
         and coalesce(${user.column('strangersBefore')} <= $2::timestamptz, true)`
   }),
   /** Whoever signed in before $2 comes as a stranger. */
@@ -90,10 +90,15 @@ export const statements = {
     const user = table(User)
     return `update ${user.name} set ${user.column('strangersBefore')} = $2 where ${user.column('id')} = $1`
   }),
-  /** For a change of what is read. */
+  /** For a change of what is read: whoever is called so. */
   lock: statement<UserRow>('user-lock', (table) => {
     const user = table(User)
     return `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column('usernameKey')} = $1 for update`
+  }),
+  /** The same by the id. */
+  lockById: statement<UserRow>('user-lock-by-id', (table) => {
+    const user = table(User)
+    return `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column('id')} = $1 for update`
   }),
   /** In the order of lookup forms, behind $1, at most $2. */
   list: shown(
@@ -172,6 +177,11 @@ export const statements = {
     return `${claims} = jsonb_strip_nulls(${claims} || $2::jsonb), ${roles} = coalesce($3::text[], ${roles}),
       ${hash} = coalesce($4::text, ${hash}), ${link} = case when $4::text is null then ${link} end`
   }),
+  /** From now on their name is $2, with the lookup form $3. Fails where that is somebody else's. */
+  rename: update(
+    'user-rename',
+    (user) => `${user.column('username')} = $2, ${user.column('usernameKey')} = $3`,
+  ),
   disable: update('user-disable', (user) => {
     const disabledAt = user.column('disabledAt')
     return `${disabledAt} = coalesce(${disabledAt}, now()), ${user.column('passwordLinkHash')} = null`

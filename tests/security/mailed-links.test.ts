@@ -96,17 +96,18 @@ const ENDS: Readonly<Record<string, End>> = {
   },
   'signing out everywhere': async ({ id }) => sessions.endAll(id),
   'a later one of its kind': async (person, { make }) => make(person),
+  'another user name': async (person) => users.update(person, { username: `${person.username}-renamed` }, { mayRename: true }),
   'a deletion that is asked for': async ({ id }) => accountDeletions.request(id, 3600),
 } // prettier-ignore
 /** What does not end them, and why it need not. */
 const LASTING: Readonly<Record<string, readonly string[]>> = {
   // An administrator hands it over, whatever the address.
-  'for a password, handed over': ['another address', 'an address that is theirs no more', 'signing out everywhere'],
+  'for a password, handed over': ['another address', 'an address that is theirs no more', 'signing out everywhere', 'another user name'],
   // Five may be read at the same time; who asks for the deletion may still get in, to keep the account.
-  'for a forgotten password': ['signing out everywhere', 'a later one of its kind', 'a deletion that is asked for'],
-  'of an invitation': ['signing out everywhere', 'a later one of its kind', 'a deletion that is asked for'],
+  'for a forgotten password': ['signing out everywhere', 'a later one of its kind', 'another user name', 'a deletion that is asked for'],
+  'of an invitation': ['signing out everywhere', 'a later one of its kind', 'another user name', 'a deletion that is asked for'],
   // What is confirmed is the new address.
-  'for a new address': ['another address', 'an address that is theirs no more'],
+  'for a new address': ['another address', 'an address that is theirs no more', 'another user name'],
 } // prettier-ignore
 
 describe.each(Object.entries(KINDS))('a link %s', (name, kind) => {

@@ -118,11 +118,11 @@ async function insert(query: Query, note: Note, added: readonly Change<UserSetRo
 async function lay(
   query: Query,
   note: Note,
-  { wanted, members, hash }: Change<UserSetRow>,
+  { members, hash }: Change<UserSetRow>,
   before: UserSetRow,
 ): Promise<string> {
   const { roles, claims } = parseUserMembers(members)
-  const [after] = await query(statements.update, [wanted.key, claims, roles ?? null, hash ?? null])
+  const [after] = await query(statements.update, [before.id, claims, roles ?? null, hash ?? null])
   if (after !== undefined && ('email' in claims || 'email_verified' in claims))
     await claimAddresses(query, [after])
   const changes = changesBetween(membersOf(before), membersOf(after ?? before))

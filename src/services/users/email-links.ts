@@ -5,7 +5,6 @@
  */
 import { changesBetween } from '../../protocol/changes.ts'
 import { OAuthError } from '../../protocol/errors.ts'
-import { usernameKey } from '../../protocol/username.ts'
 import { statements as artifactStatements } from '../../store/artifacts.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
@@ -83,14 +82,13 @@ export function createEmailLinks({ database, audit, feed, box, artifacts }: Emai
       const found = await findRow(token)
       if (found === null) throw spent()
       const { email, row: known } = found
-      const key = usernameKey(known.username)
       const confirmed = audit.transaction(async (query, note) => {
-        const [before] = await query(statements.lock, [key])
+        const [before] = await query(statements.lockById, [known.id])
         const [used] = await query(artifactStatements.spend, [KIND, box.hashes(token)])
         if (before === undefined || used === undefined || !isGood(used.value as unknown as Stored, before))
           throw spent()
         const claims = { email, email_verified: true }
-        const [after] = await query(statements.update, [key, claims, null, null])
+        const [after] = await query(statements.update, [before.id, claims, null, null])
         await claimAddress(query, after!, claims)
         const changes = changesBetween(membersOf(before), membersOf(after!))
         if (Object.keys(changes).length > 0)

@@ -149,14 +149,13 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
       if (found === null) throw spent()
       const { username, roles } = found.row
       const hashed = await hashChosen(password, { username, roles, inPerson: true })
-      const key = usernameKey(username)
       const set = audit.transaction(async (query, note) => {
-        const [locked] = await query(statements.lock, [key])
+        const [locked] = await query(statements.lockById, [found.row.id])
         const [used] = await query(artifactStatements.spend, [PASSWORD_RESET, box.hashes(token)])
         const stored = used?.value as unknown as Stored | undefined
         if (locked === undefined || stored === undefined || !isGood(stored, locked)) throw spent()
         const claims = stored.confirms === undefined ? {} : { email_verified: true }
-        const [changed] = await query(statements.update, [key, claims, null, hashed])
+        const [changed] = await query(statements.update, [locked.id, claims, null, hashed])
         await claimAddress(query, changed!, claims)
         const changes = changesBetween(membersOf(locked), membersOf(changed!))
         if (Object.keys(changes).length > 0)

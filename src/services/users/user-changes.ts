@@ -1,5 +1,4 @@
 /** Changes of users as parts of a transaction: what each ends, and what the audit log is told of it. */
-import { usernameKey } from '../../protocol/username.ts'
 import { statements as artifacts } from '../../store/artifacts.ts'
 import { statements as auditEvents } from '../../store/audit-events.ts'
 import { recordChange } from '../../store/changes.ts'
@@ -8,6 +7,7 @@ import type { Query } from '../../store/statement.ts'
 import { statements, type UserRow } from '../../store/users.ts'
 import type { Note } from '../audit/audit.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
+import { lockRow, type Whom } from './user-finder.ts'
 
 /**
  * The artifacts that are mailed links by which a password is set (`password-resets.ts`).
@@ -40,17 +40,18 @@ export function membersOf({ username, roles, claims, disabledAt }: UserRow): Rec
 export async function disable(
   query: Query,
   note: Note,
-  username: string,
+  whom: Whom,
   { keepOneWith }: Kept = {},
 ): Promise<UserRow | undefined> {
   const holders = await lockHolders(query, keepOneWith)
-  const [before] = await query(statements.lock, [usernameKey(username)])
-  const [row] = await query(statements.disable, [usernameKey(username)])
+  const before = await lockRow(query, whom)
+  if (before === undefined) return undefined
+  const [row] = await query(statements.disable, [before.id])
   if (row === undefined) return undefined
   if (keepOneWith !== undefined) assertKept(keepOneWith, holders, row.id)
   const clients = await endEverything(query, row.id, 'user disabled')
   await query(artifacts.deleteOwnedOfKind, [row.id, PASSWORD_RESET])
-  if (!before?.disabledAt) note({ type: 'user.disabled', user: row.id, details: { clients } })
+  if (!before.disabledAt) note({ type: 'user.disabled', user: row.id, details: { clients } })
   return row
 }
 
@@ -58,10 +59,11 @@ export async function disable(
  * What was ended stays ended; undefined where there is no such user.
  * @internal
  */
-export async function enable(query: Query, note: Note, username: string): Promise<UserRow | undefined> {
-  const [before] = await query(statements.lock, [usernameKey(username)])
-  const [row] = await query(statements.enable, [usernameKey(username)])
-  if (row !== undefined && before?.disabledAt) note({ type: 'user.enabled', user: row.id, details: {} })
+export async function enable(query: Query, note: Note, whom: Whom): Promise<UserRow | undefined> {
+  const before = await lockRow(query, whom)
+  if (before === undefined) return undefined
+  const [row] = await query(statements.enable, [before.id])
+  if (row !== undefined && before.disabledAt) note({ type: 'user.enabled', user: row.id, details: {} })
   return row
 }
 

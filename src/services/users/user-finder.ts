@@ -3,9 +3,13 @@ import { userError } from '../../protocol/user-members.ts'
 import { usernameKey } from '../../protocol/username.ts'
 import { type Page, type Place, readPage } from '../../store/begins-with.ts'
 import type { Database } from '../../store/database.ts'
+import type { Query } from '../../store/statement.ts'
 import { findUserRow, statements, type UserRow } from '../../store/users.ts'
 import { isUuid, NIL } from '../../protocol/uuid.ts'
 import { emailKeyOf, toUser, type User } from './user.ts'
+
+/** Who is meant: whoever is called so, or somebody who was found, whatever they are called by then. */
+export type Whom = string | Pick<User, 'id'>
 
 export interface UserLists {
   /** By user name, from the one after `after`, at most `limit` (100). */
@@ -34,6 +38,25 @@ export async function findRowByName(database: Database, username: string): Promi
   const key = usernameKey(username)
   if (key === null) return undefined
   const [row] = await database.query(statements.byKey, [key])
+  return row
+}
+
+/** @internal */
+export async function findRow(database: Database, whom: Whom): Promise<UserRow | undefined> {
+  if (typeof whom === 'string') return findRowByName(database, whom)
+  return (await findUserRow(database, whom.id)) ?? undefined
+}
+
+/**
+ * The row, until the end of the transaction.
+ * @internal
+ */
+export async function lockRow(query: Query, whom: Whom): Promise<UserRow | undefined> {
+  const isNamed = typeof whom === 'string'
+  if (!isNamed && !isUuid(whom.id)) return undefined
+  const [row] = isNamed
+    ? await query(statements.lock, [usernameKey(whom)])
+    : await query(statements.lockById, [whom.id])
   return row
 }
 

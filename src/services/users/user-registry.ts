@@ -22,7 +22,15 @@ import {
   type UserAuthentication,
   type UserAuthenticationOptions,
 } from './user-authentication.ts'
-import { createUserFinder, findRowByName, type UserFinder } from './user-finder.ts'
+import {
+  createUserFinder,
+  findRow,
+  findRowByName,
+  lockRow,
+  type UserFinder,
+  type Whom,
+} from './user-finder.ts'
+import { nameTaken, rename } from './user-names.ts'
 import { ADMIN, toUser, type User } from './user.ts'
 import { disable, enable, endWithPassword, forget, membersOf } from './user-changes.ts'
 import { claimAddress, isOfAddress, toRefusal } from './verified-address.ts'
@@ -35,28 +43,28 @@ export interface UserRegistry extends UserFinder, UserAuthentication {
   create(members: unknown, imported?: ImportedUser): Promise<User>
   /**
    * Lays members over those of a user; a claim that is null is taken away. A password ends what was, as `setPassword`.
-   * An imported one is taken where `takesPassword` says so.
+   * An imported one is taken where `takesPassword` says so. Another `username` is for who says `mayRename`; nothing ends with the former one.
    */
-  update(username: string, members: unknown, options?: UpdateOptions): Promise<User>
+  update(whom: Whom, members: unknown, options?: UpdateOptions): Promise<User>
   /** Whether an imported hash would be the user's: they have no password, or another imported one, never used here. */
   takesPassword(username: string, passwordHash: string): Promise<boolean>
   /** From now on it alone is right. Every session, code and Authorization of the user ends with the old one. */
-  setPassword(username: string, password: string): Promise<User>
+  setPassword(whom: Whom, password: string): Promise<User>
   /**
    * @internal `setPassword`, in the place of the password that the user has at the time of this call alone: null where that has been replaced,
    * removed or hashed anew when it comes to it. What is proven between the two calls is proven of that one.
    */
-  replacement(username: string): Promise<(password: string) => Promise<User | null>>
+  replacement(whom: Whom): Promise<(password: string) => Promise<User | null>>
   /** Ends every session, code and Authorization of the user, who cannot sign in until `enable`. */
-  disable(username: string, options?: Kept): Promise<User>
+  disable(whom: Whom, options?: Kept): Promise<User>
   /** They may sign in again; what was ended stays ended. */
-  enable(username: string): Promise<User>
+  enable(whom: Whom): Promise<User>
   /**
    * Ends every session, code and Authorization of the user, and forgets them with their consents, records and artifacts: one
    * transaction. The audit log goes on naming them by their id. False where there is none; throws `OAuthError` (`invalid_request`) for the last
    * administrator who may sign in.
    */
-  delete(username: string, options?: { judge?: Judge }): Promise<boolean>
+  delete(whom: Whom, options?: { judge?: Judge }): Promise<boolean>
 }
 
 /** @internal */
@@ -136,34 +144,32 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
         return row
       })
     } catch (error) {
-      if (isDuplicate(error) && !isOfAddress(error)) throw userError('username', reason('is already taken'))
+      if (isDuplicate(error) && !isOfAddress(error)) throw nameTaken()
       throw toRefusal(error)
     }
   }
 
   async function update(
-    username: string,
+    whom: Whom,
     input: unknown,
-    { keepOneWith, replaces, judge, also, ...laid }: Demanded = {},
+    { keepOneWith, replaces, judge, mayRename, also, ...laid }: Demanded = {},
   ): Promise<User> {
     const { username: wanted, password, roles, claims } = parse(input)
-    const key = usernameKey(username)
-    if (wanted !== undefined && usernameKey(wanted) !== key)
-      throw userError('username', reason('cannot be changed'))
     assertReadable(laid.passwordHash)
-    const had = password === undefined ? undefined : await findRowByName(database, username)
-    const chooser = { username, roles: roles ?? had?.roles, inPerson: replaces !== undefined }
+    const had = password === undefined ? undefined : await findRow(database, whom)
+    const chooser = { username: had?.username, roles: roles ?? had?.roles, inPerson: replaces !== undefined }
     const passwordHash = await hash(password, chooser)
     const changed = change(async (query, note) => {
       const isEnding = laid.enabled === false || laid.disabled === true
       const isLosing = roles !== undefined || isEnding
       const holders = await lockHolders(query, isLosing ? keepOneWith : undefined)
-      const [before] = await query(statements.lock, [key])
-      if (replaces !== undefined && before !== undefined && passwordMark(before) !== replaces)
-        throw new AnotherPassword()
-      if (before !== undefined) judge?.(toUser(before))
-      const [row] = await query(statements.update, [key, claims, roles ?? null, passwordHash])
-      if (before === undefined || row === undefined) return undefined
+      const before = await lockRow(query, whom)
+      if (before === undefined) return undefined
+      if (replaces !== undefined && passwordMark(before) !== replaces) throw new AnotherPassword()
+      judge?.(toUser(before))
+      if (wanted !== undefined) await rename(query, before, wanted, { mayRename })
+      const [row] = await query(statements.update, [before.id, claims, roles ?? null, passwordHash])
+      if (row === undefined) return undefined
       await claimAddress(query, row, claims)
       if (keepOneWith !== undefined && (!row.roles.includes(keepOneWith) || isEnding))
         assertKept(keepOneWith, holders, row.id)
@@ -190,14 +196,14 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
       await endWithPassword(query, note, row.id)
     }
     if (enabled === undefined || enabled === !row.disabledAt) return row
-    return (enabled ? enable : disable)(query, note, row.username)
+    return (enabled ? enable : disable)(query, note, row)
   }
 
   /** Holders first, then the user's row, as all changes do. */
-  async function remove(username: string, { judge }: { judge?: Judge } = {}): Promise<boolean> {
+  async function remove(whom: Whom, { judge }: { judge?: Judge } = {}): Promise<boolean> {
     const id = await audit.transaction(async (query, note) => {
       const holders = await lockHolders(query, ADMIN)
-      const [row] = await query(statements.lock, [usernameKey(username)])
+      const row = await lockRow(query, whom)
       if (row === undefined) return undefined
       judge?.(toUser(row))
       assertKept(ADMIN, holders, row.id)
@@ -217,18 +223,18 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
     },
     createWith: async (members, also, passwordHash) => create(members, { passwordHash, also }),
     update,
-    setPassword: async (username, password) => update(username, { password }),
-    async replacement(username) {
-      const row = await findRowByName(database, username)
+    setPassword: async (whom, password) => update(whom, { password }),
+    async replacement(whom) {
+      const row = await findRow(database, whom)
       const replaces = passwordMark(row ?? { passwordHash: null })
       return async (password) =>
-        update(username, { password }, { replaces }).catch((error: unknown) => {
+        update(whom, { password }, { replaces }).catch((error: unknown) => {
           if (error instanceof AnotherPassword) return null
           throw error
         })
     },
-    disable: async (username, kept) => change(async (query, note) => disable(query, note, username, kept)),
-    enable: async (username) => change(async (query, note) => enable(query, note, username)),
+    disable: async (whom, kept) => change(async (query, note) => disable(query, note, whom, kept)),
+    enable: async (whom) => change(async (query, note) => enable(query, note, whom)),
     delete: remove,
     async takesPassword(username, passwordHash) {
       const row = await findRowByName(database, username)
