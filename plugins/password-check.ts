@@ -45,7 +45,7 @@ export function createPasswordCheck(fastify: FastifyInstance): PasswordCheck {
   const { users } = kernelOf(fastify)
   return async (username, password, request) => {
     const candidate = await users.candidate(username)
-    const mark = await browser.markOf(request, candidate.name)
+    const mark = await browser.markOf(request, candidate.whom)
     const attempt = await throttle.attempt(usernameKey(username), request.ip, mark)
     try {
       const user = await candidate.authenticate(password)

@@ -34,9 +34,9 @@ export interface Browser extends GenuineForms {
    */
   signIn(call: BrowserCall, signIn: BrowserSignIn, request?: ApprovalRequest): Promise<Session | null>
   /** Makes the browser, in which the user is signed in, one that they are known to come from. `signIn` does it too. */
-  remember(call: BrowserCall, user: Pick<User, 'username'>): void
-  /** What shows that this account has signed in with the browser; null where nothing does, whether it exists or not. */
-  markOf(request: FastifyRequest, username: string): Promise<string | null>
+  remember(call: BrowserCall, user: Pick<User, 'id' | 'username'>): void
+  /** What shows that this account has signed in with the browser; null where nothing does, whether there is one of this name or not. */
+  markOf(request: FastifyRequest, whom: Pick<User, 'id' | 'username'> | string): Promise<string | null>
   /**
    * Takes the session cookie away that came; a page of another site, whose forms bring none, could else sign people
    * out. Ending the session is for `users` and `sessions` to do.
@@ -84,10 +84,10 @@ async function browser(fastify: FastifyInstance): Promise<void> {
 
   const remember: Browser['remember'] = (call, user) =>
     knownCookie.set(call, knownBrowsers.remember(knownCookie.read(call.request), user))
-  const markOf: Browser['markOf'] = async (request, username) =>
-    knownBrowsers.find(knownCookie.read(request), username)
-  const isNews = async (request: FastifyRequest, { username }: Pick<User, 'username'>): Promise<boolean> =>
-    config.NOTIFY_NEW_BROWSERS && (await markOf(request, username)) === null
+  const markOf: Browser['markOf'] = async (request, whom) =>
+    knownBrowsers.find(knownCookie.read(request), whom)
+  const isNews = async (request: FastifyRequest, user: Pick<User, 'id' | 'username'>): Promise<boolean> =>
+    config.NOTIFY_NEW_BROWSERS && (await markOf(request, user)) === null
   const followers: Follower[] = []
   const changed: Follower = (call, now) => followers.forEach((follower) => follower(call, now))
   const { session, signIn, forget, ...steps } = createSignedIn(

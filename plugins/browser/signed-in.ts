@@ -50,9 +50,9 @@ export interface SignedIn {
 export function createSignedIn(
   kernel: Kernel,
   cookies: SessionCookies,
-  remember: (call: BrowserCall, user: Pick<User, 'username'>) => void,
+  remember: (call: BrowserCall, user: Pick<User, 'id' | 'username'>) => void,
   /** Whether it is to be noted that this account has not signed in with the browser before. */
-  isNews: (request: FastifyRequest, user: Pick<User, 'username'>) => Promise<boolean>,
+  isNews: (request: FastifyRequest, user: Pick<User, 'id' | 'username'>) => Promise<boolean>,
   changed: Follower,
 ): SignedIn {
   const { sessions, pendingSessions, assurance, directory, box } = kernel

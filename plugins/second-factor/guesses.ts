@@ -21,7 +21,7 @@ const GUESSES: ThrottleLimits = {
 export function createGuess({ oauth, browser }: FastifyInstance): Guess {
   const throttle = oauth.throttle('factor', GUESSES)
   return async (user, { request }, check) => {
-    const mark = await browser.markOf(request, user.username)
+    const mark = await browser.markOf(request, user)
     const attempt = await throttle.attempt(user.id, request.ip, mark)
     try {
       const isRight = await check()

@@ -5,7 +5,6 @@
  */
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { User } from '../../src/doors/user.ts'
-import { usernameKey } from '../../src/protocol/username.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 import { createBrowserMarks } from '../../src/services/users/browser-marks.ts'
 import { statements } from '../../src/store/users.ts'
@@ -35,7 +34,7 @@ export function createRememberedBrowsers({ box, database }: Kernel, cookie: Cook
       const setUp = kept === undefined ? null : await since()
       const mark = setUp === null ? undefined : marks.find(kept, accountOf(user, setUp))
       if (mark === undefined || mark.madeAt < Date.now() - REMEMBERED_FOR * 1000) return false
-      const values = [usernameKey(user.username), new Date(mark.madeAt)]
+      const values = [user.id, new Date(mark.madeAt)]
       return (await database.query(statements.knowsBrowsersOf, values)).length > 0
     },
   }

@@ -70,8 +70,9 @@ test('one session ends with its tokens, and only for whom it belongs to', async 
 
 test('where there is no such session to end, no browser is forgotten', async () => {
   const [mine, { id: bob }] = [await signIn(), (await oauth.users.find('bob'))!]
-  const marksOf = (username: string): string => knownBrowsers.remember(undefined, { username })
-  const [alices, bobs] = [marksOf('alice'), marksOf('bob')]
+  const marksOf = async (username: string): Promise<string> =>
+    knownBrowsers.remember(undefined, (await oauth.users.find(username))!)
+  const [alices, bobs] = [await marksOf('alice'), await marksOf('bob')]
   await new Promise((resolve) => setTimeout(resolve, 2))
   for (const [user, sid] of [[bob, mine.sid], [userId, randomUUID()], [userId, 'no sid']] as const)
     expect(await oauth.sessions.endOne(user, sid)).toBe(false)

@@ -15,10 +15,10 @@ export interface Mark {
 
 /** @internal */
 export interface BrowserMarks {
-  /** A new one of the account, before those of a few others. */
-  add(marks: string | undefined, account: string): string
+  /** A new one of the account, before those of a few others. `former` is what the account was called by here before. */
+  add(marks: string | undefined, account: string, former?: string): string
   /** The one of the account; undefined where there is none. */
-  find(marks: string | undefined, account: string): Mark | undefined
+  find(marks: string | undefined, account: string, former?: string): Mark | undefined
 }
 
 /** People who share a browser. */
@@ -38,17 +38,17 @@ interface Read extends Mark {
  */
 export function createBrowserMarks(kind: string, box: SecretBox): BrowserMarks {
   const subjectOf = (signed: string, account: string): string => `${kind}\0${signed}\0${account}`
-  const isOf = ({ signed, signature }: Read, account: string): boolean =>
-    box.matches(subjectOf(signed, account), signature)
+  const isOf = ({ signed, signature }: Read, account: string, former = account): boolean =>
+    box.matches(subjectOf(signed, account), signature) || box.matches(subjectOf(signed, former), signature)
 
   return {
-    add(marks, account) {
+    add(marks, account, former) {
       const signed = `${randomBytes(16).toString('base64url')}.${Date.now()}`
-      const others = read(marks).filter((mark) => !isOf(mark, account))
+      const others = read(marks).filter((mark) => !isOf(mark, account, former))
       const all = [`${signed}.${box.hash(subjectOf(signed, account))}`, ...others.map(({ text }) => text)]
       return all.slice(0, MAX_MARKS).join(SEPARATOR)
     },
-    find: (marks, account) => read(marks).find((mark) => isOf(mark, account)),
+    find: (marks, account, former) => read(marks).find((mark) => isOf(mark, account, former)),
   }
 }
 

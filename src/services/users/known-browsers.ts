@@ -3,20 +3,24 @@
  * marks they are cannot be read from them. A mark opens nothing; what it spares its browser is for the throttle.
  */
 import { usernameKey } from '../../protocol/username.ts'
+import { NIL } from '../../protocol/uuid.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/users.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { createBrowserMarks } from './browser-marks.ts'
+import { findRowByName } from './user-finder.ts'
 import type { User } from './user.ts'
+
+type Known = Pick<User, 'id' | 'username'>
 
 export interface KnownBrowsers {
   /** The marks of a browser in which `user` has just signed in: a new one of theirs, before those of a few others. */
-  remember(marks: string | undefined, user: Pick<User, 'username'>): string
+  remember(marks: string | undefined, user: Known): string
   /**
-   * The mark of this account among them, good now: made within `LIFETIME`, and not before what ended all of them, such as
-   * a new password. Null where there is none, and for a name that is nobody's, by the same statements.
+   * The mark of this account among them, good now: made within `KNOWN_FOR`, and not before what ended all of them, such as
+   * a new password. Null where there is none, and for a name that is nobody's, by the same statements. A name leads to whoever is called so now.
    */
-  find(marks: string | undefined, username: string): Promise<string | null>
+  find(marks: string | undefined, whom: Known | string): Promise<string | null>
 }
 
 /** Seconds. */
@@ -25,14 +29,23 @@ export const KNOWN_FOR = 180 * 86_400
 export function createKnownBrowsers(database: Database, box: SecretBox): KnownBrowsers {
   const marksOf = createBrowserMarks('known browser', box)
 
+  const findNamed = async (username: string): Promise<Known> =>
+    (await findRowByName(database, username)) ?? { id: NIL, username }
+
   return {
-    remember: (marks, { username }) => marksOf.add(marks, usernameKey(username) ?? username),
-    async find(marks, username) {
-      const key = usernameKey(username)
-      const mark = key === null ? undefined : marksOf.find(marks, key)
+    remember: (marks, user) => marksOf.add(marks, ...accountsOf(user)),
+    async find(marks, whom) {
+      if (marks === undefined) return null
+      const user = typeof whom === 'string' ? await findNamed(whom) : whom
+      const mark = marksOf.find(marks, ...accountsOf(user))
       if (mark === undefined || mark.madeAt < Date.now() - KNOWN_FOR * 1000) return null
-      const [known] = await database.query(statements.knowsBrowsersOf, [key, new Date(mark.madeAt)])
+      const [known] = await database.query(statements.knowsBrowsersOf, [user.id, new Date(mark.madeAt)])
       return known === undefined ? null : mark.signed
     },
   }
+}
+
+/** A mark is of the id, which stays when they are renamed; no name looks like it. The version before made it of the name, which is good for `KNOWN_FOR`, too. */
+function accountsOf({ id, username }: Known): readonly [string, string] {
+  return [`id\0${id}`, usernameKey(username) ?? username]
 }

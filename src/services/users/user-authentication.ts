@@ -1,6 +1,7 @@
 /** Whether somebody is the user they say: by their password. How often one may try is for the throttle. */
 import type { FastifyBaseLogger } from 'fastify'
 import { usernameKey } from '../../protocol/username.ts'
+import { NIL } from '../../protocol/uuid.ts'
 import type { Database } from '../../store/database.ts'
 import { statements, type UserRow } from '../../store/users.ts'
 import type { AuditTrail } from '../audit/audit.ts'
@@ -14,8 +15,8 @@ import { toUser, type User } from './user.ts'
  * @internal
  */
 export interface Candidate {
-  /** The user name, whichever of their names was typed; else what was typed. Of whose browsers it is asked whether they are known. */
-  readonly name: string
+  /** Of whose browsers it is asked whether they are known: who it is, or nobody, where that was looked up, and else what was typed. */
+  readonly whom: Pick<User, 'id' | 'username'> | string
   /** As `UserAuthentication.authenticate`. */
   authenticate(password: string): Promise<User | null>
 }
@@ -72,7 +73,7 @@ export function createUserAuthentication({
   async function candidate(typed: string): Promise<Candidate> {
     const found = typed.includes('@') ? { row: await findRowToSignIn(database, typed) } : undefined
     return {
-      name: found?.row?.username ?? typed,
+      whom: found === undefined ? typed : (found.row ?? { id: NIL, username: typed }),
       async authenticate(password) {
         const row = found === undefined ? await findRowByName(database, typed) : found.row
         const proven = await passwords.verify(password, row?.passwordHash ?? null)
