@@ -30,8 +30,8 @@ export function addUserActions(area: OwnArea): void {
       path: '/user/disable',
       grave: true,
       done: 'disabled',
-      async work({ username }) {
-        const result = await attempt(async () => users.disable(username, { keepOneWith: ADMIN }))
+      async work(user) {
+        const result = await attempt(async () => users.disable(user, { keepOneWith: ADMIN }))
         return 'errors' in result ? LAST : undefined
       },
     },
@@ -39,7 +39,7 @@ export function addUserActions(area: OwnArea): void {
       path: '/user/enable',
       grave: true,
       done: 'enabled',
-      work: quietly(async ({ username }) => users.enable(username)),
+      work: quietly(async (user) => users.enable(user)),
     },
     {
       path: '/user/reset-factors',

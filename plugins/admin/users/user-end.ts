@@ -29,7 +29,7 @@ export function addUserEnd(area: OwnArea): void {
         const deletion = { error: message('This is not the user name of this user.'), typed }
         return showUser(area, call, user, { deletion })
       }
-      const result = await attempt(async () => ({ deleted: await oauth.users.delete(user.username) }))
+      const result = await attempt(async () => ({ deleted: await oauth.users.delete(user) }))
       return 'errors' in result
         ? showUser(area, call, user, { refused: LAST })
         : call.reply.redirect(uri('/users', { removed: 'yes' }), 303)

@@ -24,11 +24,11 @@ const NAME = field('name', message('Full name'), message('As it is shown.'))
 const EMAIL = field('email', message('Email address'), '', 'email')
 const VERIFIED = field('email_verified', message('The address is'), '', 'choice')
 const ROLES = field('roles', message('Roles'), message('Separated by spaces. Who has admin may come here.'))
-const USERNAME = field(
-  'username',
-  message('User name'),
-  message('They sign in by it. It cannot be changed later.'),
-)
+const USERNAME = field('username', message('User name'), message('They sign in by it.'))
+const OWN_USERNAME = {
+  ...USERNAME,
+  hint: message('They sign in by it, and no longer by the former one once you change it.'),
+}
 const PASSWORD = field(
   'password',
   message('Password'),
@@ -37,7 +37,7 @@ const PASSWORD = field(
 )
 
 const NEW = [USERNAME, NAME, EMAIL, ROLES, PASSWORD]
-const OWN = [EMAIL, VERIFIED, ROLES]
+const OWN = [OWN_USERNAME, EMAIL, VERIFIED, ROLES]
 const CHOICES = [
   { value: 'no', text: message('not confirmed') },
   { value: 'yes', text: message('confirmed') },
@@ -71,9 +71,10 @@ export function typedIn(wire: Wire): Values {
 }
 
 /** What is known of a user, as it would be typed. */
-export function valuesOf({ claims, roles }: User): Values {
+export function valuesOf({ username, claims, roles }: User): Values {
   return {
     ...profile.valuesOf(claims),
+    username,
     email: (claims['email'] as string | undefined) ?? '',
     email_verified: claims['email_verified'] === true ? 'yes' : 'no',
     roles: roles.join(' '),
@@ -92,9 +93,10 @@ export function problemsOf(values: Values, shown: Values): Errors {
 /** The members that are different from what was shown; null for a claim to be without. */
 export function changesOf(values: Values, shown: Values): Record<string, unknown> {
   const differs = (name: string): boolean => values[name] !== shown[name]
-  const { email = '', email_verified: verified, roles = '' } = values
+  const { username, email = '', email_verified: verified, roles = '' } = values
   return {
     ...profile.changesOf(values, shown),
+    ...(differs('username') ? { username } : {}),
     ...(differs('email') || differs('email_verified')
       ? { email: email || null, email_verified: email === '' ? null : verified === 'yes' }
       : {}),

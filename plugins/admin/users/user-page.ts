@@ -31,6 +31,7 @@ export const PATH = '/user'
 const CHANGED_MEANWHILE = message(
   'The user was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.',
 )
+class ChangedMeanwhile extends Error {}
 /** What the field `confirm` says that an administrator has been told. */
 const LOSING_ADMIN = 'losing-admin'
 const DONE: Readonly<Record<string, Words>> = {
@@ -136,10 +137,17 @@ export function addUserPage(area: OwnArea): void {
     }
     const changes = changesOf(values, shown)
     if (Object.keys(changes).length === 0) return undefined
-    const result = await attempt(async () =>
-      oauth.users.update(user.username, changes, { keepOneWith: ADMIN }),
-    )
-    return 'errors' in result ? result : undefined
+    const judge = (now: User): void => {
+      if (versionOf(now) !== versionOf(user)) throw new ChangedMeanwhile()
+    }
+    try {
+      const options = { keepOneWith: ADMIN, mayRename: true, judge }
+      const result = await attempt(async () => oauth.users.update(user, changes, options))
+      return 'errors' in result ? result : undefined
+    } catch (error) {
+      if (!(error instanceof ChangedMeanwhile)) throw error
+      return { errors: { [FORM]: CHANGED_MEANWHILE } }
+    }
   }
 
   serve({
@@ -159,7 +167,7 @@ export function addUserPage(area: OwnArea): void {
       const refused = await save(call, user, values)
       return refused === undefined
         ? call.reply.redirect(`${userUri(id)}&done=saved`, 303)
-        : showUser(area, call, user, { values, ...refused })
+        : showUser(area, call, await getUser(area, id), { values, ...refused })
     },
     async again({ id, version }, call) {
       const user = await getUser(area, id)
@@ -171,11 +179,11 @@ export function addUserPage(area: OwnArea): void {
   })
 }
 
-/** Roles, and the address: whoever reads the mails of a confirmed one sets a password by it. */
+/** The name, by which they sign in; roles; and the address: whoever reads the mails of a confirmed one sets a password by it. */
 function isGrave(values: Values, user: User): boolean {
   const shown = valuesOf(user)
-  const isMailedElsewhere = ['email', 'email_verified'].some((name) => values[name] !== shown[name])
-  return isMailedElsewhere || rolesIn(values['roles'] ?? '').join(' ') !== user.roles.join(' ')
+  const isOther = ['username', 'email', 'email_verified'].some((name) => values[name] !== shown[name])
+  return isOther || rolesIn(values['roles'] ?? '').join(' ') !== user.roles.join(' ')
 }
 
 function noticeOfDone(done = ''): Notice | null {

@@ -38,7 +38,7 @@ beforeEach(async () => {
 
 async function state(): Promise<unknown> {
   const [row] = await server.database.query(`select
-    (select json_agg(u order by id) from (select id, roles, claims, password_link_hash, disabled_at from users) u) as users,
+    (select json_agg(u order by id) from (select id, username, roles, claims, password_link_hash, disabled_at from users) u) as users,
     (select json_agg(id order by id) from client_secrets) as secrets, (select json_agg(c order by client_id) from clients c) as clients,
     (select json_agg(name order by name) from scopes) as scopes, (select json_agg(resource) from resources) as resources, (select json_agg(kid order by kid) from signing_keys) as keys, (select json_agg(t order by issuer) from trusted_issuers t) as issuers,
     (select json_agg(u order by id) from upstreams u) as upstreams`)
@@ -77,6 +77,8 @@ test.each<Row>([
   // Whoever has the address gets a link for a password there.
   ['an address', `/user?id=${alice}`, 'user', { email: 'other@example.com' }],
   ['whether an address is confirmed', `/user?id=${alice}`, 'user', { email_verified: 'no' }],
+  // It is what they sign in by.
+  ['a user name', `/user?id=${carl}`, 'user', { username: 'Carl' }],
   ['a user with a role', '/users/new', 'user', { username: 'dora', roles: 'admin' }],
   ['the disabling of a user', `/user?id=${alice}`, 'disable', {}],
   ['the enabling of a user', `/user?id=${alice}`, 'enable', {}],

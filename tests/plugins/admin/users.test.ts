@@ -112,6 +112,67 @@ test('an edit changes what was changed; an address that is not theirs is not con
   expect([claims, roles]).toEqual([expect.not.objectContaining({ email: expect.anything() as unknown }), []])
 }) // prettier-ignore
 
+test('another user name is theirs at once, wherever the page leads on to', async () => {
+  const password = 'a password of their own'
+  const { id } = await users.create({ username: 'before', password, roles: ['staff'] })
+  const them = await signedIn(server, { username: 'before', password })
+  const page = await open(id)
+  expect(findForm(page, 'user')!.fields).toMatchObject({ username: 'before' })
+  const saved = await agent.submit(page, 'user', { username: ' After <&" ', nickname: 'Aft' })
+  expect([saved.status, doneOn(saved), textOf(saved, 'user-id')]).toEqual([200, expect.stringContaining('Saved.'), id])
+  expect(saved.body).toContain('<strong id="user-name"><bdi>After &lt;&amp;&quot;</bdi></strong>')
+  expect(findForm(saved, 'user')!.fields).toMatchObject({ username: 'After <&"', nickname: 'Aft' })
+  expect(await users.get(id)).toMatchObject({ username: 'After <&"', roles: ['staff'], claims: { nickname: 'Aft' } })
+  const changes = { username: ['before', 'After <&"'], nickname: [null, 'Aft'] }
+  expect(await lastEvent(id, 'user.changed')).toMatchObject({ ...byRoot(), details: { changes } })
+  expect((await them.get(`${server.url}/account/profile`)).body).toContain('After &lt;&amp;&quot;')
+  // What the page leads on to is still about them, and by the name that they have now.
+  expect(doneOn(await agent.submit(saved, 'disable'))).toContain('The user is disabled')
+  const former = await agent.submit(saved, 'delete-user', { confirm_username: 'before' })
+  expect(textOf(former, 'confirm_username-error')).toBe('This is not the user name of this user.')
+  const deleted = await agent.submit(former, 'delete-user', { confirm_username: 'After <&"' })
+  expect(doneOn(deleted)).toBe('The user is deleted.')
+}) // prettier-ignore
+
+test('a user name that is taken, or none, is said at its field; in other letters it is their own', async () => {
+  const { id } = await users.create({ username: 'wanting' })
+  for (const [username, why] of [
+    ['ALICE', 'Is already taken.'],
+    ['', 'Must not be empty.'],
+    ['x'.repeat(257), 'Must have 256 characters at most.'],
+  ] as const) {
+    const refused = await agent.submit(await open(id), 'user', { username, name: 'Typed' })
+    expect([refused.status, textOf(refused, 'username-error')]).toEqual([400, why])
+    expect(alertOf(refused)).toContain('<a href="#username">User name</a>')
+    expect(findForm(refused, 'user')!.fields).toMatchObject({ username, name: 'Typed' })
+    expect(await users.get(id)).toMatchObject({ username: 'wanting', claims: {} })
+  }
+  expect((await agent.submit(await open(id), 'user', { username: 'Wanting' })).status).toBe(200)
+  expect((await users.get(id)).username).toBe('Wanting')
+})
+
+test('of two administrators who rename somebody at once, one is told; and what another did is not undone unseen', async () => {
+  const { id } = await users.create({ username: 'contested' })
+  const pages = [await open(id), await open(id)]
+  const both = await Promise.all(pages.map(async (page, n) => agent.submit(page, 'user', { username: `mine-${n}` })))
+  expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 400]))
+  const lost = both.find(({ status }) => status === 400)!
+  expect(lost.body).toContain('changed meanwhile')
+  const { username } = await users.get(id)
+  expect(username).toBe(`mine-${both.indexOf(both.find(({ status }) => status === 200)!)}`)
+  // A form that was opened before the name was another would put the former one back.
+  const late = await agent.submit(pages[0]!, 'user', { username: 'contested', name: 'Late' })
+  expect([late.status, late.body]).toEqual([400, expect.stringContaining('changed meanwhile')])
+  expect(await users.get(id)).toMatchObject({ username, claims: {} })
+}) // prettier-ignore
+
+test('the last administrator may change their own name, and stays here', async () => {
+  const saved = await agent.submit(await open(root), 'user', { username: 'Root' })
+  expect([saved.status, doneOn(saved)]).toEqual([200, expect.stringContaining('Saved.')])
+  expect(await users.get(root)).toMatchObject({ username: 'Root', roles: ['admin'] })
+  await users.update(ROOT.username, { username: ROOT.username }, { mayRename: true })
+})
+
 test('an edit that is refused changes nothing, and says where', async () => {
   const { id } = await users.create({ username: 'refused', name: 'Was' })
   for (const [name, text] of [['email', 'nobody'], ['email', 'Bob <bob@example.com>'], ['website', 'javascript:alert(1)'], ['roles', 'x'.repeat(65)], ['locale', 'no language']] as const) {
