@@ -33,7 +33,7 @@ const UserSchema = Type.Object(
   },
   { title: 'User' },
 )
-const Changes = {
+const Members = {
   password: Type.Optional(
     Type.String({ description: 'A new one ends every session and token of the user.', writeOnly: true }),
   ),
@@ -45,6 +45,14 @@ const Changes = {
   ),
   ...StandardClaims.properties,
 }
+const Changes = {
+  username: Type.Optional(
+    Type.String({
+      description: 'Another one renames them: sessions and tokens go on, and they sign in by it alone.',
+    }),
+  ),
+  ...Members,
+}
 const ONE = { status: 200, schema: UserSchema } as const
 /** Read with the rest, and changed by nobody here. */
 const READ_ONLY = ['sub', 'deletes_at']
@@ -54,6 +62,8 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
   const { findUser, findUserToChange, changeUser, assertMayGive } = api
   const isTaken = async ({ email }: Bag): Promise<boolean> =>
     typeof email === 'string' && (await users.findByEmail(email)) !== null
+  const isNameTaken = async ({ username }: Bag): Promise<boolean> =>
+    typeof username === 'string' && (await users.find(username)) !== null
 
   api.serve({
     method: 'GET',
@@ -94,16 +104,13 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
     summary:
       'Registers a user; one without a password signs in by a link that was sent, or by something else',
     scope: WRITE,
-    judges: Type.Object({ username: Username(), ...Changes }, { title: 'NewUser' }),
+    judges: Type.Object({ username: Username(), ...Members }, { title: 'NewUser' }),
     answer: { status: 201, schema: UserSchema },
     async handle(_query, { body, ...call }) {
       const { disabled = false, members, roles = [] } = read(body)
       await assertMayGive({ body, ...call }, roles)
-      const { username } = members
-      const creating = orConflict(
-        users.create(members, { disabled }),
-        'username',
-        async () => typeof username === 'string' && (await users.find(username)) !== null,
+      const creating = orConflict(users.create(members, { disabled }), 'username', async () =>
+        isNameTaken(members),
       )
       return userToWire(await orConflict(creating, 'email', async () => isTaken(members)))
     },
@@ -122,7 +129,7 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
     path: '/users/:sub',
     name: 'updateUser',
     summary:
-      'Changes claims, roles or the password of a user, or whether they may sign in; a claim that is null is taken away',
+      'Changes claims, roles, the name or the password of a user, or whether they may sign in; a claim that is null is taken away',
     scope: WRITE,
     judges: Type.Object(Changes, { title: 'UserChanges' }),
     answer: ONE,
@@ -131,9 +138,10 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
         const { disabled, members, roles = [] } = read(withoutReadOnly(call.body, userToWire(user)))
         await assertMayGive(call, roles)
         const enabled = disabled === undefined ? undefined : !disabled
-        const options = { keepOneWith: ADMIN, enabled, judge }
-        const updating = users.update(user.username, withProofs(members, user.claims), options)
-        return userToWire(await orConflict(updating, 'email', async () => isTaken(members)))
+        const options = { keepOneWith: ADMIN, mayRename: true, enabled, judge }
+        const updating = users.update(user, withProofs(members, user.claims), options)
+        const renaming = orConflict(updating, 'username', async () => isNameTaken(members))
+        return userToWire(await orConflict(renaming, 'email', async () => isTaken(members)))
       }),
   })
   api.serve({
@@ -144,7 +152,7 @@ export function addUsers({ oauth }: FastifyInstance, api: AdminApi): void {
     scope: WRITE,
     answer: { status: 204 },
     async handle(_query, call) {
-      const isGone = await changeUser(call, async ({ username }, judge) => users.delete(username, { judge }))
+      const isGone = await changeUser(call, async (user, judge) => users.delete(user, { judge }))
       if (!isGone) throw notFound('user')
     },
   })

@@ -45,6 +45,27 @@ test('who takes the name of one who is deleted meanwhile is neither changed nor 
   }
 })
 
+test('who is renamed meanwhile is changed all the same, and who took the name is not', async () => {
+  for (const work of ['update', 'delete'] as const) {
+    const person = await users.create({ username: 'renamed-meanwhile' })
+    const change = users[work] as (...given: unknown[]) => Promise<never>
+    const { update } = users
+    vi.spyOn(users, work).mockImplementationOnce(async (...given: unknown[]) => {
+      await update(person, { username: `${work}d` }, { mayRename: true })
+      await users.create({ username: 'renamed-meanwhile', nickname: 'Another' })
+      return change(...given)
+    })
+    const isChange = work === 'update'
+    const body = isChange ? { nickname: 'Mine' } : undefined
+    const { status } = await people!(isChange ? 'PATCH' : 'DELETE', `/users/${person.id}`, body)
+    expect(status).toBe(isChange ? 200 : 204)
+    const now = await users.find(`${work}d`)
+    expect(now?.claims).toEqual(isChange ? { nickname: 'Mine' } : undefined)
+    expect((await users.find('renamed-meanwhile'))!.claims['nickname']).toBe('Another')
+    await users.delete('renamed-meanwhile')
+  }
+})
+
 test('an address that is verified meanwhile proves nothing of the one that is sent', async () => {
   const { id } = await users.create({ username: 'reader-of-mails', email: 'own@example.com' })
   const { update } = users

@@ -155,6 +155,60 @@ describe('changed', () => {
       )
   })
 
+  test('another user name is theirs in every process, sessions and tokens go on, and sub stays', async () => {
+    const beside = await startBeside(server)
+    const person = { username: 'former', password: 'a password of former' }
+    const { sub } = await somebody(person)
+    const agent = await signedIn(server, person)
+    const tokens = await getTokens(server, { scope: 'openid profile' }, agent)
+    const { status, body } = await call('PATCH', `/users/${sub}`, { username: ' Latter ', nickname: 'L' })
+    expect([status, body]).toMatchObject([200, { sub, username: 'Latter', nickname: 'L' }])
+    expect((await call('GET', '/users?username=LATTER')).body.users).toEqual([body])
+    expect((await call('GET', '/users?username=former')).body.users).toEqual([])
+    for (const { get } of [server, beside])
+      await until(async () =>
+        expect(await (await get('/userinfo', bearer(tokens.access_token))).json()).toMatchObject({
+          sub,
+          preferred_username: 'Latter',
+        }),
+      )
+    expect((await open(server, agent)).url).not.toContain('/sign-in')
+    const [event] = (await oauth.audit.list({ type: 'user.changed', user: sub })).events
+    expect(event).toMatchObject({
+      actor: { kind: 'client', id: 'people' },
+      details: { changes: { username: ['former', 'Latter'] } },
+    })
+    expect((await call('PATCH', `/users/${sub}`, { username: 'LATTER' })).body.username).toBe('LATTER')
+  })
+
+  test.each([
+    ['ALICE', 409, 'conflict', 'username is already taken'],
+    ['', 400, 'invalid_request', 'username must not be empty'],
+    [7, 400, 'invalid_request', 'username must be a text'],
+    [null, 400, 'invalid_request', 'username cannot be taken away; a list of roles can be empty'],
+  ])('the user name %j is refused, with all that goes with it', async (username, status, error, message) => {
+    const { sub, username: had } = await somebody()
+    const answer = await call('PATCH', `/users/${sub}`, { username, nickname: 'Lost', disabled: true })
+    expect([answer.status, answer.body]).toMatchObject([
+      status,
+      { error, error_description: message, problems: [{ member: 'username' }] },
+    ])
+    expect((await call('GET', `/users/${sub}`)).body).toEqual({
+      sub,
+      username: had,
+      roles: [],
+      disabled: false,
+    })
+  })
+
+  test('of two at once who shall have one name, one has it', async () => {
+    const both = await Promise.all([somebody(), somebody()])
+    const answers = await Promise.all(
+      both.map(async ({ sub }) => call('PATCH', `/users/${sub}`, { username: 'unique' })),
+    )
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]))
+  })
+
   test('disabled, all of theirs ends at once, also at another process, and with it what was changed beside', async () => {
     const beside = await startBeside(server)
     const person = { username: 'leaver', password: 'a password of leaver' }
