@@ -16,6 +16,7 @@ interface Options extends PasswordOptions {
   after?: string
   limit?: string
   search?: string
+  username?: string
   yes?: boolean
 }
 
@@ -30,9 +31,18 @@ export function userCommand(): Command {
     await show({ ...options, begins: true }, create, generated ? password : undefined)
   })
   withJson(
-    withMembers(command.command('update <username>').description('change claims and roles of a user')),
+    withMembers(
+      command
+        .command('update <username>')
+        .description('change claims, roles and the name of a user')
+        .option('--username <name>', 'another user name; sessions and tokens go on'),
+    ),
   ).action(async (username: string, options: Options, self: Command) =>
-    show(options, async ({ users }) => users.update(username, membersFrom(self))),
+    show(options, async ({ users }) => {
+      const { username: renamed } = options
+      const members = { ...membersFrom(self), ...(renamed === undefined ? {} : { username: renamed }) }
+      return users.update(username, members, { mayRename: true })
+    }),
   )
   withJson(command.command('list').description('users by name'))
     .option('--search <text>', 'only those whose user name, name or email address begins with it')

@@ -87,6 +87,27 @@ test('show, list and update give users without their passwords, to programs and 
   expect(await run('list', '--after', 'shown-a', '--limit', '1')).toBe('shown-b  admin\n')
 })
 
+test('update gives another user name, and says why it cannot be', async () => {
+  const { id } = await users.create({ username: 'former', password: PASSWORD })
+  await users.create({ username: 'taken' })
+  await giveEverything(server.database, id)
+  const wire = { sub: id, username: 'Latter', roles: [], disabled: false, nickname: 'Lat' }
+  expect(await runJson('update', 'FORMER', '--username', 'Latter', '--nickname', 'Lat')).toEqual(wire)
+  expect(await whatIsLeft(server.database, id)).toEqual({ sessions: 1, codes: 1, authorizations: 2 })
+  expect((await users.authenticate('latter', PASSWORD))?.id).toBe(id)
+  expect(await run('update', 'latter', '--username', 'LATTER')).toContain('username: LATTER')
+  const refused = async (...args: string[]) => runCommandHere(['user', 'update', ...args], settings)
+  const failure = (stderr: string) => ({ status: 1, stdout: '', stderr: `${stderr}\n` })
+  expect(await refused('latter', '--username', 'Taken', '--name', 'Not kept')).toEqual(
+    failure('username is already taken.'),
+  )
+  expect(await refused('latter', '--username', ' ')).toEqual(failure('username must not be empty.'))
+  expect(await refused('former', '--username', 'another')).toEqual(
+    failure('username is not registered: `latchkey user list` says what is.'),
+  )
+  expect(await users.get(id)).toMatchObject({ username: 'LATTER', claims: { nickname: 'Lat' } })
+})
+
 test('disable ends everything of the user, who signs in again after enable', async () => {
   const { id } = await users.create({ username: 'leaving', password: PASSWORD })
   await giveEverything(server.database, id)
