@@ -10,11 +10,12 @@ import type { User } from '../../src/doors/user.ts'
 import type { AuditEvent, EventType } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { chosenBy } from '../../src/services/languages/languages.ts'
 import { readerOf } from '../mail/reader-of.ts'
 import { verifiedAddressOf } from '../mail/verified-address-of.ts'
+import { tellNewNames } from './new-names.ts'
+import { addressFor, formerAddressIn, Recipient } from './recipients.ts'
 import { ADDRESS_CHANGED, farewellOf, letterOf, TOLD } from './words.ts'
 
 const KIND = 'notice'
@@ -23,10 +24,7 @@ const Payload = Type.Object({
   user: Type.String(),
   /** Milliseconds since the epoch. */
   at: Type.Number(),
-  /** The address that it was, where it was verified; without it, the one that is. */
-  former: Type.Optional(Type.String()),
-  /** Whether it was verified is what the present one is: that did not change. */
-  asPresent: Type.Optional(Type.Boolean()),
+  ...Recipient.properties,
 })
 const FAREWELL = 'farewell'
 const Farewell = Type.Object({
@@ -60,14 +58,13 @@ async function notices(fastify: FastifyInstance): Promise<void> {
   oauth.deliver({
     kind: KIND,
     payload: Payload,
-    async deliver({ type, user: id, at, former, asPresent = false }) {
+    async deliver({ type, user: id, at, ...recipient }) {
       const user = await userOf(id)
-      if (user === null || (asPresent && user.claims['email_verified'] !== true)) return
-      const to = former ?? verifiedAddressOf(user)
-      if (to === null || !isMailAddress(to)) return
+      const to = user === null ? null : addressFor(recipient, user)
+      if (user === null || to === null) return
       const letter = letterOf({
         type,
-        whose: former === undefined ? 'present' : 'former',
+        whose: recipient.former === undefined ? 'present' : 'former',
         time: new Date(at),
         username: user.username,
         activity: fastify.hasPlugin('latchkey-account') ? `${oauth.issuer}/account/activity` : null,
@@ -107,20 +104,11 @@ async function notices(fastify: FastifyInstance): Promise<void> {
     const former = formerAddressIn(event)
     return former === null || !letters.isOn() ? [] : [notice(event, former), notice(event)]
   })
+  tellNewNames(fastify, userOf)
   if (browsers)
     oauth.enqueueOn('user.signed_in', (event) =>
       event.details.newBrowser === true && letters.isOn() ? [notice(event)] : [],
     )
-}
-
-/** Null where none was verified, or none changed. */
-function formerAddressIn({
-  details,
-}: AuditEvent<'user.changed'>): Pick<Payload, 'former' | 'asPresent'> | null {
-  const [former] = details.changes['email'] ?? []
-  const verified = details.changes['email_verified']
-  if (typeof former !== 'string' || (verified !== undefined && verified[0] !== true)) return null
-  return verified === undefined ? { former, asPresent: true } : { former }
 }
 
 export default fp(notices, { name: 'latchkey-notices', dependencies: ['latchkey-oauth', 'latchkey-mail'] })

@@ -116,6 +116,25 @@ export function farewellOf({ time, username }: Pick<Happening, 'time' | 'usernam
   }
 }
 
+/** Not what people change themselves. */
+export function newNameOf({ was, is, time }: { was: string; is: string; time: Date }): Letter {
+  return {
+    subject: message('Your user name was changed'),
+    paragraphs: [
+      message(
+        'Your user name is {username} from now on: you sign in by it. All else of your account stays as it was.',
+        {
+          username: is,
+        },
+      ),
+      message('It was {username} until now.', { username: was }),
+      message('When: {time}', { time }),
+    ],
+    button: null,
+    otherwise: message('If you did not expect this, tell those who run this service.'),
+  }
+}
+
 /** Null for what nobody is told of. */
 export function letterOf({ type, whose, time, username, activity }: Happening): Letter | null {
   const words = type === ADDRESS_CHANGED ? CHANGED : WORDS[type]

@@ -160,6 +160,15 @@ export const ALL_LETTERS: readonly Known[] = [
       send(await signedIn(server, username, headers), `${server.url}/account/data/delete`, 'delete-account'),
   },
   {
+    by: 'notices/words.ts newNameOf',
+    subject: 'Your user name was changed',
+    needs: ['latchkey-notices', 'latchkey-admin', 'latchkey-login'],
+    cause: async (server, { id, username }, headers) =>
+      send(await signedIn(server, ROOT.username, headers), `${server.url}/admin/user?id=${id}`, 'user', {
+        username: `${username} by another name`,
+      }),
+  },
+  {
     by: 'notices/words.ts farewellOf',
     subject: 'Your account is deleted',
     needs: ['latchkey-notices'],

@@ -54,6 +54,28 @@ test('a changed address is told to the former one, and to the new one where that
   expect(await heard()).toEqual([])
 }) // prettier-ignore
 
+test('another user name is told, as people sign in by it; another form of the same is not', async () => {
+  const renaming = { mayRename: true }
+  const { id } = (await oauth.users.find(ALICE.username))!
+  await oauth.users.update({ id }, { username: 'Alice' }, renaming)
+  expect(await heard()).toEqual([])
+  await oauth.users.update({ id }, { username: 'alicia' }, renaming)
+  expect(await heard()).toEqual(['alice@example.com: Your user name was changed'])
+  const { text } = oauth.mail.kept().at(-1)!
+  expect(text).toContain('Your user name is alicia from now on')
+  expect(text).toContain('It was Alice until now.')
+  expect(text).not.toContain('If this was you')
+  // Whose address changes with it hears of both at both.
+  await oauth.users.update({ id }, { username: 'alice', email: 'alice@new.example' }, renaming)
+  const [changes, letters] = [['Your email address was changed', 'Your user name was changed'], await heard()]
+  expect(letters).toEqual(['alice@example.com', 'alice@new.example'].flatMap((to) => changes.map((subject) => `${to}: ${subject}`)))
+  await oauth.users.update({ id }, { email: ALICE.email }, renaming)
+  await heard()
+  await oauth.users.update(BOB.username, { username: 'bobby' }, renaming)
+  await oauth.users.update('bobby', { username: BOB.username }, renaming)
+  expect(await heard()).toEqual([])
+}) // prettier-ignore
+
 test.each([
   ['user.password_removed', 'Your password was removed'],
   ['user.passkey_added', 'A passkey was added'],
