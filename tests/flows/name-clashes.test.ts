@@ -135,7 +135,7 @@ test('of a client and a scope in one file the client is registered, at each star
     const said = await seeded(content)
     expect(said).toMatch(/"section":"scopes","name":"both"/)
     expect(said).toMatch(/"section":"clients","name":"openid"/)
-    expect(said).not.toContain('were deleted here')
+    expect(said).not.toContain('deleted or renamed here')
     expect(await resources.findScope('both')).toBeNull()
     expect(await clients.find('both')).not.toBeNull()
     for (const name of ['another', 'listed']) expect(await resources.findScope(name)).not.toBeNull()

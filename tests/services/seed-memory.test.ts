@@ -138,6 +138,65 @@ test('a user who was deleted here stays deleted, by whatever way, until their en
   expect(after!.id).not.toBe(before)
 })
 
+test('who was called otherwise here stays so, said once a start; a changed entry of the former name makes somebody new', async () => {
+  const [ann] = SEED.users
+  const { id } = await startOnce(SEED, async ({ server: { oauth } }) =>
+    oauth.users.update('ann', { username: 'Anna', roles: ['editor'], password: 'a password of her own' }, { mayRename: true }),
+  )
+  const output = await startOnce(SEED, async ({ server: { oauth }, output }) => {
+    expect(await oauth.users.find('ann')).toBeNull()
+    expect(await oauth.users.find('anna')).toMatchObject({ id, username: 'Anna', roles: ['editor'] })
+    return output()
+  })
+  expect(output).toMatch(/"level":"warn".*"section":"users".*"first":\["ann"\].*deleted or renamed/)
+  const changed = { ...SEED, users: [{ ...ann, nickname: 'Annie' }] }
+  await startOnce(changed, async ({ server: { oauth } }) => {
+    const somebody = await oauth.users.find('ann')
+    expect(somebody).toMatchObject({ username: 'Ann', roles: ann!.roles, claims: { nickname: 'Annie' } })
+    expect(somebody!.id).not.toBe(id)
+    expect(await oauth.users.find('anna')).toMatchObject({ id, roles: ['editor'], claims: { email: 'ann@example.com' } })
+  })
+}) // prettier-ignore
+
+test('an entry that follows a new name is new there: what it says counts, and what it leaves out stays', async () => {
+  const [{ username: _former, password: _password, ...ann }] = SEED.users as [(typeof SEED.users)[0]]
+  const { id } = await startOnce(SEED, async ({ server: { oauth } }) =>
+    oauth.users.update('ann', { username: 'Anna', roles: [], password: 'a password of her own' }, { mayRename: true }),
+  )
+  const following = { ...SEED, users: [{ ...ann, username: 'anna' }] }
+  await startOnce(following, async ({ server: { oauth }, output }) => {
+    expect(await oauth.users.find('ann')).toBeNull()
+    expect(await oauth.users.find('anna')).toMatchObject({ id, username: 'Anna', roles: ann.roles })
+    expect(await oauth.users.hasPassword('anna', 'a password of her own')).toBe(true)
+    expect(output()).not.toContain('renamed here')
+  })
+  const whole = { ...SEED, users: [{ ...SEED.users[0], username: 'anna' }] }
+  await startOnce(whole, async ({ server: { oauth } }) => {
+    expect((await oauth.users.find('anna'))!.id).toBe(id)
+    expect(await oauth.users.hasPassword('anna', PASSWORD)).toBe(true)
+  })
+}) // prettier-ignore
+
+test('who was given the name of somebody deleted is spoken of by that entry from then on, once it changes', async () => {
+  const ann = { ...SEED.users[0], roles: ['editor'] }
+  const ben = { username: 'ben', roles: ['staff'], nickname: 'Ben' }
+  const seed = { ...SEED, users: [ann, ben] }
+  const { id } = await startOnce(seed, async ({ server: { oauth } }) => {
+    await oauth.users.delete('ann')
+    return oauth.users.update('ben', { username: 'ann' }, { mayRename: true })
+  })
+  await startOnce(seed, async ({ server: { oauth } }) =>
+    expect(await oauth.users.find('ann')).toMatchObject({ id, roles: ['staff'], claims: { nickname: 'Ben' } }),
+  )
+  const changed = { ...seed, users: [{ ...ann, email: 'a@example.com' }, ben] }
+  await startOnce(changed, async ({ server: { oauth } }) => {
+    const claims = { nickname: 'Ben', email: 'a@example.com' }
+    expect(await oauth.users.find('ann')).toMatchObject({ id, roles: ['staff'], claims })
+    expect(await oauth.users.hasPassword('ann', PASSWORD)).toBe(false)
+    expect(await oauth.users.find('ben')).toBeNull()
+  })
+}) // prettier-ignore
+
 test('a value that changes in the file counts, whatever it is here: that one, and no other', async () => {
   await startOnce(SEED, async ({ server: { oauth } }) => {
     await oauth.users.update('ann', { password: 'a password of her own', roles: ['editor'], name: 'Ann' })

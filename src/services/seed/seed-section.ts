@@ -39,7 +39,7 @@ export async function applySection<Row, Made>(
   const gone = await missing(kind, unchanged)
   if (gone.length === 0) return
   const details = { section: kind.section, count: gone.length, first: gone.slice(0, 5) }
-  log.warn(details, `${source}: these were deleted here, and stay so until their entries change`)
+  log.warn(details, `${source}: these were deleted or renamed here, and stay so until their entries change`)
 }
 
 async function missing<Row, Made>(kind: SeededKind<Row, Made>, wanted: readonly Wanted[]): Promise<string[]> {
