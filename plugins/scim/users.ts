@@ -104,7 +104,7 @@ export function userOperations(fastify: FastifyInstance): readonly ScimOperation
           ...withProofs({ ...changesOf(claims, user.claims), ...proofOf(claims) }, user.claims),
         }
         const also = externalIds.setting(call.token.clientId, externalId)
-        const updating = users.update(user.username, members, { enabled: active, judge, also })
+        const updating = users.update(user, members, { mayRename: true, enabled: active, judge, also })
         return orUniqueness(updating, sent)
       },
     )
@@ -185,7 +185,7 @@ export function userOperations(fastify: FastifyInstance): readonly ScimOperation
       async handle(call) {
         const isGone = await changeUser(
           async () => findToChange(call),
-          async ({ username }, judge) => users.delete(username, { judge }),
+          async (user, judge) => users.delete(user, { judge }),
         )
         if (!isGone) throw notFound('user')
         return answer({})

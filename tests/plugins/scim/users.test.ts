@@ -255,6 +255,24 @@ describe('replaced', () => {
   })
 })
 
+describe('renamed', () => {
+  test('by PUT and by PATCH; tokens go on, and the name is free', async () => {
+    const { id } = await somebody({ userName: 'maiden@example.com', externalId: 'm1', password: 'a password of theirs' })
+    const agent = await signedIn(server, { username: 'maiden@example.com', password: 'a password of theirs' })
+    const patch = patchOf({ op: 'Replace', path: 'userName', value: 'married@example.com' })
+    expect((await call('PATCH', `/Users/${id}`, patch)).body).toMatchObject({ userName: 'married@example.com', externalId: 'm1' })
+    expect((await open(server, agent)).body).not.toContain('id="login"')
+    expect((await call('PUT', `/Users/${id}`, { schemas: [USER], userName: 'Married@example.com' })).body.userName).toBe('Married@example.com')
+    await signedIn(server, { username: 'married@example.com', password: 'a password of theirs' })
+    await somebody({ userName: 'maiden@example.com' })
+    const back = await call('PATCH', `/Users/${id}`, patchOf({ op: 'replace', value: { userName: 'MAIDEN@example.com', nickName: 'lost' } }))
+    expect([back.status, back.body.scimType]).toEqual([409, 'uniqueness'])
+    expect((await call('GET', `/Users/${id}`)).body).not.toHaveProperty('nickName')
+    const [event] = (await oauth.audit.list({ type: 'user.changed', user: id })).events.toReversed()
+    expect(event!.actor).toEqual({ kind: 'client', id: 'directory' })
+  }) // prettier-ignore
+})
+
 describe('ended', () => {
   test('who is made inactive has no session and no token any more', async () => {
     const tokens = await getTokens(server, { scope: 'openid read_books' })
