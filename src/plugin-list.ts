@@ -6,6 +6,7 @@ import account from '../plugins/account/index.ts'
 import admin from '../plugins/admin/index.ts'
 import adminApi from '../plugins/admin-api/index.ts'
 import roles from '../plugins/roles.ts'
+import webhooks from '../plugins/webhooks.ts'
 import scim from '../plugins/scim/index.ts'
 import authorize from '../plugins/authorize/index.ts'
 import code from '../plugins/authorize/code.ts'
@@ -130,6 +131,7 @@ export const PLUGINS = [
   ownData,
   mail,
   notices,
+  webhooks,
   passkeys,
   forgotPassword,
   invitation,

@@ -1,8 +1,8 @@
 /** `/audit-events`: what happened, the newest first. */
 import type { FastifyInstance } from 'fastify'
-import type { AuditEvent } from '../../src/events.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { Instant, instant } from './instants.ts'
+import { auditEventToWire } from '../../src/services/audit/audit-event-wire.ts'
+import { Instant } from './instants.ts'
 import { cursorOf, limitOf, listAnswer, ListQuery, pageOf } from './lists.ts'
 import type { AdminApi } from './operations.ts'
 import { memberProblem } from './refusals.ts'
@@ -56,7 +56,7 @@ export function addAuditEvents({ oauth }: FastifyInstance, api: AdminApi): void 
       }
       const before = cursorOf(query)
       const { events, next } = await oauth.audit.list(filter, { before, limit: limitOf(query) })
-      return pageOf('events', events.map(toWire), next === null ? null : [next])
+      return pageOf('events', events.map(auditEventToWire), next === null ? null : [next])
     },
   })
 }
@@ -68,17 +68,4 @@ function instantOf(name: string, text: string | undefined): number | undefined {
     : NaN
   if (Number.isNaN(time)) throw memberProblem(name, 'must be an instant, such as 2026-01-31T12:00:00Z')
   return time
-}
-
-function toWire({ id, at, type, count, actor, user, client, address, requestId, details }: AuditEvent) {
-  const members = { user, client_id: client, address, request_id: requestId }
-  return {
-    id,
-    at: instant(at),
-    type,
-    count,
-    actor: actor.id === null ? { kind: actor.kind } : actor,
-    ...Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)),
-    details,
-  }
 }

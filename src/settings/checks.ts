@@ -6,6 +6,7 @@ import { domainOf } from '../protocol/upstream-information.ts'
 import { ConfigError, type SettingValues } from '../setting-value.ts'
 import type { Settings } from './index.ts'
 import { assertProfiles } from './profile-locks.ts'
+import { parseWebhook } from './webhooks.ts'
 
 /** `given`: by whoever set them, without defaults. Throws `ConfigError` for the first that is wrong. */
 export function assertSettings(settings: Settings, given: SettingValues): void {
@@ -20,6 +21,7 @@ export function assertSettings(settings: Settings, given: SettingValues): void {
   assertDocumentHosts(settings.OIDC_CLIENT_METADATA_DOCUMENTS)
   assertRegistration(settings)
   assertStatementIssuers(settings)
+  assertWebhooks(settings)
   assertProfiles(settings, given)
   assertBrandLinks(settings)
 }
@@ -128,6 +130,21 @@ function assertStatementIssuers({
     throw new ConfigError(
       `OIDC_SOFTWARE_STATEMENT_ISSUERS must have pairs of an issuer and the https address of its keys, such as https://directory.example https://directory.example/jwks; it has ${JSON.stringify(odd.slice(0, 80))}.`,
     )
+}
+
+/** No entry is quoted: there are secrets in it, often in the address too. */
+function assertWebhooks({ WEBHOOKS: entries, UNSAFE_OUTBOUND_ORIGINS: unsafe }: Settings): void {
+  const known = new Set<string>()
+  for (const [at, entry] of entries.entries()) {
+    const webhook = parseWebhook(entry)
+    const say = (why: string) => new ConfigError(`WEBHOOKS: entry ${at + 1} ${why}.`)
+    if (typeof webhook === 'string') throw say(webhook)
+    const { protocol, origin } = new URL(webhook.url)
+    if (protocol !== 'https:' && !unsafe.includes(origin))
+      throw say(`must be https, or ${origin} be in UNSAFE_OUTBOUND_ORIGINS`)
+    if (known.has(webhook.url)) throw say('has an address that is there already')
+    known.add(webhook.url)
+  }
 }
 
 /** The audit log tells which of them are used. */

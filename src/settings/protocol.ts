@@ -60,6 +60,14 @@ export const ProtocolSettings = {
     default: false,
     description: 'whether email addresses that come by SCIM are taken as verified',
   }),
+  WEBHOOKS: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    secret: true,
+    expects:
+      'entries with commas between: an address, its secret (whsec_…) and names of events, with spaces between',
+    description:
+      'addresses that are told what happens here: each with its secret and the events, with spaces between',
+  }),
   OIDC_REGISTRATION: Type.Enum(['off', 'token', 'open'], {
     default: 'off',
     description:

@@ -1,0 +1,82 @@
+/**
+ * Webhooks (Standard Webhooks 1.0): addresses of the operator's are told what happens here, each of what it asks for. What is told is stored with the
+ * change that it is of, signed when it is sent, and sent until it is taken. With `WEBHOOKS` unset nothing of it is here.
+ */
+import { createHmac } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { Undeliverable } from '../src/doors/outbound.ts'
+import type { AuditEvent } from '../src/events.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
+import type { Bag } from '../src/protocol/bag.ts'
+import { isObject } from '../src/protocol/json.ts'
+import { Type } from '../src/protocol/schema.ts'
+import { auditEventToWire } from '../src/services/audit/audit-event-wire.ts'
+import { parseWebhook, type Webhook } from '../src/settings/webhooks.ts'
+
+const KIND = 'webhook'
+/** Characters of what is told; a delivery holds little more. */
+const MOST = 30_000
+
+async function webhooks(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { config } = kernelOf(fastify)
+  // They were judged with the settings.
+  const all = config.WEBHOOKS.map((entry) => parseWebhook(entry) as Webhook)
+  if (all.length === 0) return
+
+  oauth.deliver({
+    kind: KIND,
+    payload: Type.Object({ url: Type.String(), text: Type.String() }),
+    async deliver({ url, text }, { id }) {
+      const webhook = all.find((one) => one.url === url)
+      if (webhook === undefined) throw new Undeliverable('its address is in WEBHOOKS no more')
+      const headers = { 'content-type': 'application/json', ...signed(webhook, id, text) }
+      const { ok, status } = await oauth.fetch(url, { method: 'POST', headers, body: text })
+      // Whoever answers so wants no more of it.
+      if (status === 410) throw new Undeliverable('the address answered with 410: it is gone')
+      if (!ok) throw new Error(`the address answered with ${status}`)
+    },
+  })
+
+  // A command tells nobody anything.
+  fastify.addHook('onListen', async () => {
+    const origins = [...new Set(all.map(({ url }) => new URL(url).origin))]
+    fastify.log.info({ origins }, 'these are told what happens here (WEBHOOKS)')
+  })
+  for (const { url, types } of all)
+    oauth.enqueueOn(types, (event) =>
+      isOfWebhook(event) ? [] : [{ kind: KIND, payload: { url, text: textOf(event) } }],
+    )
+}
+
+/** That one was given up would else be told by the next, and so on. */
+function isOfWebhook({ details }: AuditEvent): boolean {
+  return (details as Bag)['kind'] === KIND
+}
+
+/** Without where it came from, and of changes what was changed alone: what is told of somebody cannot be forgotten with them. */
+function textOf(event: AuditEvent): string {
+  const { address: _address, details, ...data } = auditEventToWire(event) as Bag & { details: Bag }
+  const { changes, ...others } = details
+  const shown = isObject(changes) ? { ...others, changes: Object.keys(changes) } : others
+  const told = { type: event.type, timestamp: data['at'], data: { ...data, details: shown } }
+  const text = JSON.stringify(told)
+  // As of somebody who used hundreds of apps.
+  if (text.length <= MOST) return text
+  return JSON.stringify({ ...told, data: { ...data, details: {}, shortened: true } })
+}
+
+function signed({ secrets }: Webhook, id: string, text: string): Record<string, string> {
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const signatures = secrets.map(
+    (secret) => `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${text}`).digest('base64')}`,
+  )
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  }
+}
+
+export default fp(webhooks, { name: 'latchkey-webhooks', dependencies: ['latchkey-oauth'] })

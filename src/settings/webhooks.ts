@@ -1,0 +1,62 @@
+/** One entry of WEBHOOKS: an address, the secrets by which what it is told is signed, and what it is told of. */
+import { OWN_EVENTS, type EventType } from '../events.ts'
+
+export interface Webhook {
+  readonly url: string
+  /** The keys of `whsec_…`, the newest first: what is sent is signed by each. */
+  readonly secrets: readonly Buffer[]
+  readonly types: readonly EventType[]
+}
+
+const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/
+/** Bytes of a key, as Standard Webhooks has them. */
+const [SHORTEST, LONGEST] = [24, 64]
+
+/** What strangers could have us tell as often as they like, and what comes with every token: for the audit log alone. */
+function isUntold(type: string): boolean {
+  return /(?:_failed|_refused)$/.test(type) || type === 'token.issued' || type === 'limit.reached'
+}
+
+/** Reads an entry; what is wrong with one is a text that quotes neither secret nor address, in which there may be one. */
+export function parseWebhook(entry: string): Webhook | string {
+  const [url = '', ...words] = entry.trim().split(/\s+/)
+  const secrets = words.filter((word) => word.startsWith('whsec_'))
+  const names = words.filter((word) => !word.startsWith('whsec_'))
+  const keys = secrets.flatMap((secret) => keyOf(secret) ?? [])
+  if (!isAddress(url)) return 'must begin with an address such as https://app.example.com/hooks'
+  if (keys.length === 0 || keys.length < secrets.length)
+    return `needs a secret: whsec_ and ${SHORTEST} to ${LONGEST} bytes in base64`
+  if (names.length === 0) return 'names no events, such as user.*'
+  const types: EventType[] = []
+  for (const name of names) {
+    const told = typesOf(name)
+    if (typeof told === 'string') return told
+    types.push(...told)
+  }
+  return { url, secrets: keys, types: [...new Set(types)] }
+}
+
+function isAddress(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.hash === ''
+}
+
+function keyOf(secret: string): Buffer | undefined {
+  const [, encoded] = SECRET.exec(secret) ?? []
+  const key = encoded === undefined ? undefined : Buffer.from(encoded, 'base64')
+  return key !== undefined && key.length >= SHORTEST && key.length <= LONGEST ? key : undefined
+}
+
+/** All whose name begins so, or the one; or why not. */
+function typesOf(name: string): readonly EventType[] | string {
+  const shown = name.slice(0, 60)
+  if (name.endsWith('.*')) {
+    const beginning = name.slice(0, -1)
+    const found = Object.keys(OWN_EVENTS).filter((type) => type.startsWith(beginning) && !isUntold(type))
+    return found.length > 0 ? (found as EventType[]) : `names ${shown}, and there are no such events to tell`
+  }
+  if (isUntold(name)) return `names ${shown}, which is told by the audit log alone`
+  if (!/^[a-z_]+\.[a-z_.]+$/.test(name)) return `names ${shown}, which is no event`
+  const type = name as EventType
+  return [type]
+}

@@ -1,0 +1,56 @@
+/** docs/webhooks.md, as it stands there: a service of one's own hears that somebody was changed. */
+import { spawn } from 'node:child_process'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { atEndOfFile } from '../support/cleanup.ts'
+import { startServer } from '../support/server.ts'
+import { freePort } from '../support/settings.ts'
+import { SEED } from '../support/sign-in.ts'
+import { until } from '../support/until.ts'
+import { checkout, openPage, sitDown, substitute } from './page.ts'
+
+test('the service of the page hears of what it asked for', async () => {
+  const page = await openPage('webhooks.md')
+  const [make, setting, service, example] = [
+    page.next('sh'),
+    page.next('ini'),
+    page.next('js'),
+    page.next('json'),
+  ]
+  page.end()
+
+  const port = String(await freePort())
+  const origin = `http://127.0.0.1:${port}`
+  const desk = await sitDown((await startServer({}, { seed: SEED })).settings)
+  const secret = (await desk.sh(make)).stdout.trim()
+  const [, value = ''] = /^WEBHOOKS="(.*)"$/.exec(setting.trim()) ?? []
+  const WEBHOOKS = substitute(value, {
+    'https://app.example.com': origin,
+    'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD': secret,
+  })
+  const server = await startServer({ WEBHOOKS, UNSAFE_OUTBOUND_ORIGINS: origin }, { seed: SEED })
+
+  await mkdir(join(desk.directory, 'node_modules'), { recursive: true })
+  await symlink(
+    join(checkout, 'node_modules/standardwebhooks'),
+    join(desk.directory, 'node_modules/standardwebhooks'),
+  )
+  await writeFile(join(desk.directory, 'hooks.mjs'), substitute(service, { '8080': port }))
+  const child = spawn(process.execPath, ['hooks.mjs'], {
+    cwd: desk.directory,
+    env: { WEBHOOK_SECRET: secret, PATH: process.env['PATH'] },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  atEndOfFile(async () => void child.kill())
+  const lines: string[] = []
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))
+
+  const { users } = server.server.oauth
+  const { id } = await users.update('alice', { email: 'other@example.com', email_verified: false })
+  await until(() => expect(lines).toContain(`user.changed ${id} email email_verified`))
+  const { type, data } = JSON.parse(example) as { type: string; data: { details: object } }
+  expect([type, data.details]).toEqual(['user.changed', { changes: ['email', 'email_verified'] }])
+  expect((await fetch(origin, { method: 'POST', body: '{}' })).status).toBe(401)
+})

@@ -1,0 +1,180 @@
+/** Webhooks: what happens is told to the addresses that ask for it, signed, and until it is taken. */
+import { randomBytes } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
+import { expect, test } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { parseWebhook } from '../../src/settings/webhooks.ts'
+import { startReceiver, type Received } from '../support/receiver.ts'
+import { startBeside, startServer, type TestServer } from '../support/server.ts'
+import { SEED } from '../support/sign-in.ts'
+import { until } from '../support/until.ts'
+import { signedIn } from './account/owner.ts'
+
+const [FIRST, SECOND, OTHER] = [0, 1, 2].map(() => `whsec_${randomBytes(32).toString('base64')}`)
+/** What the address answers, by its path; 204 where nothing is said. */
+const answers = new Map<string, number[]>()
+const receiver = await startReceiver(({ url }, response) =>
+  response.writeHead(answers.get(url)?.shift() ?? 204).end(),
+)
+const origin = `http://127.0.0.1:${receiver.port}`
+const UNSAFE_OUTBOUND_ORIGINS = origin
+
+const start = async (...entries: string[]): Promise<TestServer> =>
+  startServer({ WEBHOOKS: entries.join(','), UNSAFE_OUTBOUND_ORIGINS }, { seed: SEED })
+
+interface Told {
+  readonly type: string
+  readonly timestamp: string
+  readonly data: Record<string, unknown>
+}
+
+/** What came at a path, as a receiver reads it who knows this secret. */
+const toldAt = (path: string, secret = FIRST!): Told[] =>
+  receiver.received.filter(({ url }) => url === path).map((one) => verified(one, secret))
+function verified({ body, headers }: Received, secret: string): Told {
+  return new Webhook(secret).verify(body, headers as Record<string, string>) as Told
+}
+
+test('what is asked for is told, signed, and nothing else', async () => {
+  const server = await start(
+    `${origin}/people ${FIRST} user.registered user.deleted`,
+    `${origin}/all ${OTHER} user.* client.*`,
+  )
+  const { users, clients, audit } = server.server.oauth
+  const { id } = await users.create({ username: 'zoe', email: 'zoe@example.com' })
+  await users.update('zoe', { nickname: 'Zo' })
+  await clients.create({ client_id: 'app', redirect_uris: ['https://app.example/'] })
+  await users.delete('zoe')
+  const about = (told: readonly Told[]) => told.filter(({ data }) => data['user'] === id).map(({ type }) => type)
+  await until(() => expect(about(toldAt('/people')).toSorted()).toEqual(['user.deleted', 'user.registered']))
+  await until(() => expect(about(toldAt('/all', OTHER)).toSorted()).toEqual(['user.changed', 'user.deleted', 'user.registered']))
+  await until(() => expect(toldAt('/all', OTHER).some(({ data }) => data['client_id'] === 'app')).toBe(true))
+
+  const [event] = (await audit.list({ type: 'user.registered', user: id })).events
+  const told = toldAt('/people').find(({ type, data }) => type === 'user.registered' && data['user'] === id)
+  const at = new Date(event!.at).toISOString()
+  expect(told).toEqual({
+    type: 'user.registered',
+    timestamp: at,
+    data: { id: event!.id, at, type: 'user.registered', count: 1, actor: { kind: 'server' }, user: id, details: { changes: ['username', 'roles', 'email'] } },
+  })
+  expect(server.output()).not.toContain(FIRST)
+}) // prettier-ignore
+
+test('a sign-in and what it leads to are told; what is tried in vain is not', async () => {
+  const server = await start(`${origin}/sign-ins ${FIRST} user.* session.*`)
+  await signedIn(server)
+  await expect(signedIn(server, { username: 'alice', password: 'wrong' })).rejects.toThrow('not signed in')
+  const alice = (await server.server.oauth.users.find('alice'))!
+  await server.server.oauth.users.disable('alice')
+  await until(() =>
+    expect(
+      toldAt('/sign-ins')
+        .filter(({ data }) => data['user'] === alice.id)
+        .map(({ type }) => type),
+    ).toEqual(expect.arrayContaining(['user.signed_in', 'user.disabled'])),
+  )
+  expect(toldAt('/sign-ins').map(({ type }) => type)).not.toContain('user.sign_in_failed')
+})
+
+test('what is not taken comes again, as the same, and from any process; in the middle of a rotation by both secrets', async () => {
+  const server = await start(`${origin}/again ${SECOND} ${FIRST} user.registered`)
+  await startBeside(server)
+  answers.set('/again', [500, 302])
+  const { id } = await server.server.oauth.users.create({ username: 'again' })
+  const came = () => receiver.received.filter(({ url, body }) => url === '/again' && body.includes(id))
+  await until(() => expect(came()).toHaveLength(3))
+  expect(new Set(came().map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+  for (const secret of [FIRST!, SECOND!]) expect(came().map((one) => verified(one, secret).type)).toHaveLength(3)
+  expect(() => verified(came()[0]!, OTHER!)).toThrow('No matching signature found')
+  expect(() => verified({ ...came()[0]!, body: '{}' }, FIRST!)).toThrow('No matching signature found')
+}) // prettier-ignore
+
+test('an address that is gone is given up, and that is told to others alone', async () => {
+  const server = await start(
+    `${origin}/gone ${FIRST} user.registered delivery.*`,
+    `${origin}/watch ${FIRST} delivery.*`,
+  )
+  answers.set('/gone', [410, 410, 410])
+  await server.server.oauth.users.create({ username: 'gone' })
+  const { givenUpDeliveries } = kernelOf(server.server)
+  const [one] = await until(async () => {
+    const { deliveries } = await givenUpDeliveries.list()
+    expect(deliveries).not.toHaveLength(0)
+    return deliveries
+  })
+  expect(one).toMatchObject({ kind: 'webhook', lastError: 'the address answered with 410: it is gone' })
+  await until(async () => expect((await server.server.oauth.audit.list({ type: 'delivery.given_up' })).events).not.toHaveLength(0))
+  expect(toldAt('/watch')).toEqual([])
+}) // prettier-ignore
+
+test('what waits for an address that is taken out is given up', async () => {
+  const entry = `${origin}/taken ${FIRST} user.registered`
+  const server = await start(entry)
+  answers.set(
+    '/taken',
+    Array.from({ length: 100 }, () => 500),
+  )
+  await server.server.oauth.users.create({ username: 'waiting' })
+  await until(() => expect(receiver.received.some(({ url }) => url === '/taken')).toBe(true))
+  await server.server.close()
+  const next = await startServer(
+    { ...server.settings, WEBHOOKS: `${origin}/other ${FIRST} user.registered`, UNSAFE_OUTBOUND_ORIGINS },
+    { database: server.database },
+  )
+  await until(async () => {
+    const { deliveries } = await kernelOf(next.server).givenUpDeliveries.list()
+    expect(deliveries[0]).toMatchObject({ lastError: 'its address is in WEBHOOKS no more' })
+  })
+})
+
+test('nothing of a person is told but their id, and details that are very long are left out', async () => {
+  const server = await start(`${origin}/long ${FIRST} user.changed session.ended`)
+  const { users, audit } = server.server.oauth
+  const { id } = await users.create({ username: 'long', email: 'long@example.com' })
+  await users.update('long', { email: 'longer@example.com' })
+  const clients = Array.from({ length: 500 }, (_, n) => ({ client: `client-${n}`, sids: ['s'.repeat(64)] }))
+  audit.observe({ type: 'session.ended', user: id, details: { clients } })
+  const mine = () => toldAt('/long').filter(({ data }) => data['user'] === id)
+  await until(() => expect(mine()).toHaveLength(2))
+  expect(mine().map(({ data }) => [data['details'], data['shortened']])).toEqual(
+    expect.arrayContaining([
+      [{ changes: ['email'] }, undefined],
+      [{}, true],
+    ]),
+  )
+  for (const { url, body } of receiver.received) if (url === '/long') expect(body).not.toContain('@') // oxlint-disable-line vitest/no-conditional-expect -- of all that came there.
+})
+
+test.each([
+  ['', 'must begin with an address'],
+  ['ftp://x.example whsec_x user.*', 'must begin with an address'],
+  ['https://a:b@x.example/ SECRET user.*', 'must begin with an address'],
+  ['https://x.example/', 'needs a secret'],
+  ['https://x.example/ user.*', 'needs a secret'],
+  ['https://x.example/ whsec_c2hvcnQ= user.*', 'needs a secret'],
+  ['https://x.example/ whsec_?? user.*', 'needs a secret'],
+  ['https://x.example/ SECRET', 'names no events'],
+  ['https://x.example/ SECRET *', 'is no event'],
+  ['https://x.example/ SECRET user', 'is no event'],
+  ['https://x.example/ SECRET usr.*', 'no such events'],
+  ['https://x.example/ SECRET token.issued', 'the audit log alone'],
+  ['https://x.example/ SECRET user.sign_in_failed', 'the audit log alone'],
+])('the entry %j is refused: %s', (entry, why) => {
+  const problem = parseWebhook(entry.replace('SECRET', FIRST!))
+  expect(problem).toContain(why)
+  expect(problem).not.toContain(FIRST)
+})
+
+test.each([
+  [`http://app.example/ ${FIRST} user.*`, 'must be https'],
+  [`https://app.example/ ${FIRST} user.*,https://app.example/ ${FIRST} client.*`, 'is there already'],
+  [`https://app.example/ ${FIRST} user.registred`, 'the nearest is user.registered'],
+])('a server does not start where %#', async (WEBHOOKS, why) => {
+  const failure = await startServer({ WEBHOOKS }).then(
+    () => '',
+    (error: unknown) => String(error),
+  )
+  expect(failure).toContain(why)
+  expect(failure).not.toContain(FIRST)
+})
