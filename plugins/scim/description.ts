@@ -2,7 +2,8 @@
 import type { FastifyInstance } from 'fastify'
 import { notFound } from '../programs/refusals.ts'
 import type { Attribute, Members, Schema } from './attributes.ts'
-import { LIST_RESPONSE, PATH, USER } from './messages.ts'
+import { GROUP_SCHEMA } from './group-schema.ts'
+import { LIST_RESPONSE, PATH } from './messages.ts'
 import { serveOpenly } from './serving.ts'
 import { USER_SCHEMA } from './user-schema.ts'
 import { DEFAULT_COUNT, MOST_COUNT } from './user-search.ts'
@@ -11,8 +12,9 @@ const CORE = 'urn:ietf:params:scim:schemas:core:2.0'
 
 export function describeScim(fastify: FastifyInstance): void {
   const base = `${fastify.oauth.issuer}${PATH}`
-  const types = [resourceType(base)]
-  const schemas = [USER_SCHEMA].map((schema) => toWire(schema, base))
+  const all = [USER_SCHEMA, GROUP_SCHEMA]
+  const types = all.map((schema) => resourceType(schema, base))
+  const schemas = all.map((schema) => toWire(schema, base))
 
   serveOpenly(fastify, '/ServiceProviderConfig', () => providerConfig(base))
   serveOpenly(fastify, '/ResourceTypes', () => listOf(types))
@@ -50,15 +52,15 @@ function providerConfig(base: string): Members {
   }
 }
 
-function resourceType(base: string): Members {
+function resourceType({ id: schema, name, description }: Schema, base: string): Members {
   return {
     schemas: [`${CORE}:ResourceType`],
-    id: 'User',
-    name: 'User',
-    endpoint: '/Users',
-    description: USER_SCHEMA.description,
-    schema: USER,
-    meta: { resourceType: 'ResourceType', location: `${base}/ResourceTypes/User` },
+    id: name,
+    name,
+    endpoint: `/${name}s`,
+    description,
+    schema,
+    meta: { resourceType: 'ResourceType', location: `${base}/ResourceTypes/${name}` },
   }
 }
 

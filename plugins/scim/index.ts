@@ -9,6 +9,7 @@ import { keepHouseRules, scopeOptions } from '../../src/http/house-rules.ts'
 import { createProgramAccess } from '../programs/access.ts'
 import { describeScim } from './description.ts'
 import { FAILURES } from './errors.ts'
+import { groupOperations } from './groups.ts'
 import { PATH } from './messages.ts'
 import { IMPLIED, SCOPES, serveScim } from './serving.ts'
 import { userOperations } from './users.ts'
@@ -24,7 +25,8 @@ async function scim(fastify: FastifyInstance): Promise<void> {
     scopes: Object.entries(SCOPES).map(([name, { text: description }]) => ({ name, description, resource })),
   })
   const access = await createProgramAccess(fastify, { path: PATH, implies: IMPLIED })
-  for (const operation of userOperations(fastify)) serveScim(fastify, access, operation)
+  const operations = [...userOperations(fastify), ...groupOperations(fastify)]
+  for (const operation of operations) serveScim(fastify, access, operation)
   describeScim(fastify)
   await answerElsewhere(fastify)
   // A command provisions by itself.

@@ -32,6 +32,17 @@ export const statements = {
     return `select ${record.columns(...READ)} from ${record.name}
       where ${record.column('kind')} = $1 and ${record.column('key')} = $2`
   }),
+  /** Those whose key is one of $2. */
+  findAll: statement<PluginRecordRow & { key: string }>('plugin-records-find', (table) => {
+    const record = table(PluginRecord)
+    return `select ${record.columns(...READ, 'key')} from ${record.name}
+      where ${record.column('kind')} = $1 and ${record.column('key')} = any($2::text[])`
+  }),
+  /** Until the end of the transaction nobody else changes it. */
+  lock: statement<PluginRecordRow>('plugin-record-lock', (table) => {
+    const record = table(PluginRecord)
+    return `select ${record.columns(...READ)} from ${record.name} where ${isThis(record)} for update`
+  }),
   /** Where there are fewer than $5. Who come at the same moment do not see each other: it keeps a table small, and is no rule. */
   put: statement<{ stored: boolean; full: boolean }>('plugin-record-put', (table) => {
     const record = table(PluginRecord)

@@ -6,6 +6,7 @@ import type { Settings } from './settings.ts'
 import { SEED } from './sign-in.ts'
 
 export const USER = 'urn:ietf:params:scim:schemas:core:2.0:User'
+export const GROUP = 'urn:ietf:params:scim:schemas:core:2.0:Group'
 export const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
 export const PATCH_OP = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 export const LIST = 'urn:ietf:params:scim:api:messages:2.0:ListResponse'

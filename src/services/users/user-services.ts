@@ -17,6 +17,7 @@ import { createConsents, type Consents } from './consents.ts'
 import { djangoPasswords } from './django-passwords.ts'
 import { createExternalIds, type ExternalIds } from './external-ids.ts'
 import { createFirstAdministrator, type FirstAdministrator } from './first-administrator.ts'
+import { createGroups, type Groups } from './groups.ts'
 import { createKnownBrowsers, type KnownBrowsers } from './known-browsers.ts'
 import { createAssurance, type Assurance } from './assurance.ts'
 import { createHashChosen } from './chosen-passwords.ts'
@@ -46,6 +47,7 @@ export interface UserServices {
   readonly firstAdministrator: FirstAdministrator
   readonly accountDeletions: AccountDeletions
   readonly externalIds: ExternalIds
+  readonly groups: Groups
 }
 
 export interface UserServicesOptions {
@@ -117,5 +119,6 @@ export function createUserServices(options: UserServicesOptions): UserServices {
     firstAdministrator: createFirstAdministrator(users, artifacts.artifacts),
     accountDeletions: createAccountDeletions({ database, audit, feed, outbox, log }),
     externalIds: createExternalIds(database, records),
+    groups: createGroups({ database, audit, feed, doors }),
   }
 }

@@ -1,0 +1,251 @@
+/**
+ * Groups, as directories know them: each stands for a role, which its members have. A group is there also without members, under a name that people
+ * read; the role is made of it. What a user has of a role is theirs, whoever gave it.
+ */
+import { randomUUID } from 'node:crypto'
+import type { DoorRegistry } from '../../doors/registry.ts'
+import { OAuthError } from '../../protocol/errors.ts'
+import { isUuid, NIL } from '../../protocol/uuid.ts'
+import { recordChanges } from '../../store/changes.ts'
+import type { Database } from '../../store/database.ts'
+import { statements as records, type PluginRecordRow } from '../../store/plugin-records.ts'
+import { isDuplicate } from '../../store/failures.ts'
+import type { Query } from '../../store/statement.ts'
+import { statements as users } from '../../store/users.ts'
+import type { AuditTrail, Note } from '../audit/audit.ts'
+import type { ChangeFeed } from '../change-feed.ts'
+import { ADMIN } from './user.ts'
+
+export interface Group {
+  readonly id: string
+  readonly displayName: string
+  /** What its members have among their roles. */
+  readonly role: string
+  /** By what clients know it, by their client_id. */
+  readonly externalIds: Readonly<Record<string, string>>
+  /** For compare-and-set. */
+  readonly revision: number
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export interface GroupMember {
+  readonly id: string
+  readonly username: string
+}
+
+/** What a group shall be; ids of members are users'. */
+export interface GroupChange {
+  readonly displayName?: string
+  /** Null for none. */
+  readonly externalId?: string | null
+  /** All of them, in the place of those before. */
+  readonly members?: readonly string[]
+  readonly added?: readonly string[]
+  readonly removed?: readonly string[]
+}
+
+export interface Groups {
+  list(after?: string, limit?: number): Promise<readonly Group[]>
+  get(id: string): Promise<Group | null>
+  /** By its name, in any case. */
+  find(displayName: string): Promise<Group | null>
+  /** Those that stand for one of these roles. */
+  ofRoles(roles: readonly string[]): Promise<readonly Group[]>
+  /** In the order of their ids, behind `after`. */
+  members(group: Pick<Group, 'role'>, after?: string, limit?: number): Promise<readonly GroupMember[]>
+  /** Throws `OAuthError`: 409 for a name that is taken, `invalid_request` for one that no role can be made of, or who is no user. */
+  create(clientId: string, change: GroupChange & { displayName: string }): Promise<Group>
+  /** All of it or nothing; null where there is no such group. `judge` sees it as it is then. Throws as `create`. */
+  update(
+    id: string,
+    clientId: string,
+    change: GroupChange,
+    judge?: (group: Group) => void,
+  ): Promise<Group | null>
+  /** With the role, of all who have it. False where there is none. */
+  delete(id: string, judge?: (group: Group) => void): Promise<boolean>
+}
+
+interface Stored {
+  readonly displayName: string
+  readonly externalIds: Readonly<Record<string, string>>
+}
+
+/** Of plugin records. */
+const GROUP = 'scim-group'
+const MOST = 10_000
+const LONGEST_ROLE = 64
+const PAGE = 100
+
+interface GroupsOptions {
+  database: Database
+  audit: AuditTrail
+  feed: ChangeFeed
+  doors: Pick<DoorRegistry, 'own'>
+}
+
+/** @internal */
+export function createGroups({ database, audit, feed, doors }: GroupsOptions): Groups {
+  doors.own('record kind', GROUP)
+  /** What changes roles, told to every process; users whose roles are others now. */
+  async function change<T>(
+    work: (query: Query, note: Note) => Promise<{ result: T; changed: readonly string[] }>,
+  ): Promise<T> {
+    try {
+      const { result, changed } = await audit.transaction(async (query, note) => {
+        const done = await work(query, note)
+        await recordChanges(query, 'user', done.changed)
+        return done
+      })
+      for (const id of changed) await feed.announce('user', id)
+      return result
+    } catch (error) {
+      throw isDuplicate(error) ? taken() : error
+    }
+  }
+
+  async function setMembers(
+    query: Query,
+    note: Note,
+    role: string,
+    { members, added = members ?? [], removed = [] }: GroupChange,
+  ): Promise<readonly string[]> {
+    const wanted = await known(query, added)
+    const given = await query(users.giveRole, [wanted, role])
+    const lost =
+      members === undefined
+        ? await query(users.takeRole, [removed.filter(isUuid), role])
+        : await query(users.takeRoleFromOthers, [wanted, role])
+    for (const { id, roles } of given)
+      noteRoles(note, id, roles.filter((one) => one !== role), roles) // prettier-ignore
+    for (const { id, roles } of lost) noteRoles(note, id, [...roles, role], roles)
+    return [...given, ...lost].map(({ id }) => id)
+  }
+
+  async function known(query: Query, ids: readonly string[]): Promise<readonly string[]> {
+    const asked = [...new Set(ids)]
+    if (asked.length === 0) return []
+    const found = await query(users.known, [asked.filter(isUuid)])
+    if (found.length < asked.length)
+      throw new OAuthError('invalid_request', 'one of the members is no user here', {
+        about: { member: 'members', reason: 'has one who is no user here' },
+      })
+    return asked
+  }
+
+  return {
+    async list(after = '', limit = PAGE) {
+      return (await database.query(records.list, [GROUP, after, limit])).map(toGroup)
+    },
+    async get(id) {
+      const [row] = isUuid(id) ? await database.query(records.get, [GROUP, id]) : []
+      return row === undefined ? null : toGroup(row)
+    },
+    async find(displayName) {
+      const [row] = await database.query(records.find, [GROUP, keyOf(displayName)])
+      return row === undefined ? null : toGroup(row)
+    },
+    async ofRoles(roles) {
+      const keys = [...new Set(roles.map(keyOf))]
+      const rows = keys.length === 0 ? [] : await database.query(records.findAll, [GROUP, keys])
+      return rows.map(toGroup).filter(({ role }) => roles.includes(role))
+    },
+    members: async ({ role }, after = NIL, limit = PAGE) =>
+      database.query(users.ofRole, [role, after, limit]),
+    async create(clientId, { displayName, externalId = null, ...rest }) {
+      const role = roleOf(displayName)
+      const id = randomUUID()
+      const externalIds = externalId === null ? {} : { [clientId]: externalId }
+      return change(async (query, note) => {
+        const values = [GROUP, id, JSON.stringify({ displayName, externalIds }), keyOf(displayName), MOST]
+        const [row] = await query(records.put, values)
+        if (row?.full) throw new OAuthError('invalid_request', 'there are as many groups as there may be')
+        if (row?.stored !== true) throw taken()
+        const changed = await setMembers(query, note, role, rest)
+        const [stored] = await query(records.get, [GROUP, id])
+        return { result: toGroup(stored!), changed }
+      })
+    },
+    async update(id, clientId, { displayName, externalId, ...rest }, judge) {
+      return change(async (query, note) => {
+        const [row] = await query(records.lock, [GROUP, id])
+        if (row === undefined) return { result: null, changed: [] }
+        const before = toGroup(row)
+        judge?.(before)
+        const called = displayName ?? before.displayName
+        const role = roleOf(called)
+        const { [clientId]: had = null, ...others } = before.externalIds
+        const identifier = externalId === undefined ? had : externalId
+        const externalIds = identifier === null ? others : { ...others, [clientId]: identifier }
+        const renamed = role === before.role ? [] : await query(users.renameRole, [before.role, role])
+        for (const { id: user, roles } of renamed)
+          noteRoles(note, user, roles.map((one) => (one === role ? before.role : one)), roles) // prettier-ignore
+        const changed = await setMembers(query, note, role, rest)
+        const value = JSON.stringify({ displayName: called, externalIds })
+        await query(records.replace, [GROUP, id, value, keyOf(called), row.revision])
+        const [stored] = await query(records.get, [GROUP, id])
+        return { result: toGroup(stored!), changed: [...renamed.map((user) => user.id), ...changed] }
+      })
+    },
+    async delete(id, judge) {
+      return change(async (query, note) => {
+        const [row] = await query(records.lock, [GROUP, id])
+        if (row === undefined) return { result: false, changed: [] }
+        const group = toGroup(row)
+        judge?.(group)
+        const changed = await setMembers(query, note, group.role, { members: [] })
+        await query(records.delete, [GROUP, id])
+        return { result: true, changed }
+      })
+    },
+  }
+}
+
+function toGroup({ id, value, revision, createdAt, updatedAt }: PluginRecordRow): Group {
+  const { displayName, externalIds } = value as unknown as Stored
+  return {
+    id,
+    displayName,
+    role: roleOf(displayName),
+    externalIds,
+    revision,
+    createdAt: createdAt.getTime(),
+    updatedAt: updatedAt.getTime(),
+  }
+}
+
+/** A name without spaces. Throws `invalid_request` for what cannot be one, and `access_denied` for that of administrators. */
+function roleOf(displayName: string): string {
+  const role = displayName.normalize('NFC').trim().replaceAll(/\s+/gu, '-')
+  const problem = !/^[^\s\p{C}]{1,64}$/u.test(role)
+  if (problem)
+    throw new OAuthError(
+      'invalid_request',
+      `displayName must have 1 to ${LONGEST_ROLE} characters that are seen`,
+      {
+        about: { member: 'displayName', reason: `must have 1 to ${LONGEST_ROLE} characters that are seen` },
+      },
+    )
+  if (role.toLowerCase() === ADMIN)
+    throw new OAuthError('access_denied', 'nobody is made an administrator by a group')
+  return role
+}
+
+/** Two that differ in case alone are one. */
+function keyOf(name: string): string {
+  return name.normalize('NFC').trim().replaceAll(/\s+/gu, '-').toLowerCase()
+}
+
+function noteRoles(note: Note, user: string, before: readonly string[], after: readonly string[]): void {
+  note({ type: 'user.changed', user, details: { changes: { roles: [before, after] } } })
+}
+
+function taken(): OAuthError {
+  const reason = 'is that of another group'
+  return new OAuthError('conflict', `displayName ${reason}`, {
+    status: 409,
+    about: { member: 'displayName', reason },
+  })
+}
