@@ -50,10 +50,20 @@ export const COMMON: readonly Attribute[] = [
   },
 ] // prettier-ignore
 
+/** What may be said of each of several values (RFC 7643 §2.4), also where nothing of it is kept. */
+export const PRIMARY = {
+  name: 'primary', type: 'boolean', description: 'Whether it is the one that is used.',
+} as const satisfies Attribute // prettier-ignore
+
 /** The attribute of this name, in any case (RFC 7643 §2.1). */
 export function attributeOf(attributes: readonly Attribute[], name: string): Attribute | undefined {
   const wanted = name.toLowerCase()
   return attributes.find((one) => one.name.toLowerCase() === wanted)
+}
+
+/** The same of one of several values, in the brackets after their attribute. */
+export function attributeWithin({ subAttributes = [] }: Attribute, name: string): Attribute | undefined {
+  return attributeOf([...subAttributes, PRIMARY], name)
 }
 
 /** An attribute, or one within it, as filters, patches and `attributes` name it. */

@@ -1,6 +1,13 @@
 /** Filters (RFC 7644 §3.4.2.2), read into what they say. Whether a resource fits is for `matching.ts`. */
 import type { OAuthError } from '../../src/protocol/errors.ts'
-import { attributeOf, placeOf, type Attribute, type Place, type Schema } from './attributes.ts'
+import {
+  attributeOf,
+  attributeWithin,
+  placeOf,
+  type Attribute,
+  type Place,
+  type Schema,
+} from './attributes.ts'
 import { scimError } from './errors.ts'
 
 const COMPARISONS = ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le'] as const
@@ -132,7 +139,7 @@ function createReader(schema: Schema, text: string, problem: Problem) {
   function placeAt(within?: Place): Place {
     const name = take()
     if (within !== undefined) {
-      const sub = attributeOf(within.attribute.subAttributes ?? [], name)
+      const sub = attributeWithin(within.attribute, name)
       if (sub === undefined) throw fail(`names an attribute that ${within.attribute.name} has not`)
       return { attribute: within.attribute, sub }
     }

@@ -3,6 +3,7 @@ import {
   isMembers,
   isUnassigned,
   memberOf,
+  PRIMARY,
   valuesOf,
   type Attribute,
   type Members,
@@ -24,11 +25,12 @@ export function fits(filter: Filter, resource: Members): boolean {
   return values.some((one) => compares(comparedAttribute(place), one, is, value))
 }
 
-/** Those of the values of an attribute that fit each by itself. */
+/** Those of the values of an attribute that fit each by itself. The only one is the primary one, where it does not say. */
 export function whichFit(filter: Filter, { attribute }: Place, resource: Members): readonly Value[] {
-  return valuesOf(memberOf(resource, attribute.name)).filter((one) =>
-    fits(filter, { [attribute.name]: [one] }),
-  )
+  const values = valuesOf(memberOf(resource, attribute.name))
+  const told = (one: Value): Value =>
+    values.length === 1 && isMembers(one) ? { [PRIMARY.name]: true, ...one } : one
+  return values.filter((one) => fits(filter, { [attribute.name]: [told(one)] }))
 }
 
 /** What is compared: of complex values, what stands in them. */
@@ -66,7 +68,7 @@ function compares(attribute: Attribute, had: Value, is: Comparison, given: Compa
 }
 
 /** Some write `"True"`, as Microsoft Entra ID does. */
-function truthOf(given: Compared): Compared {
+export function truthOf(given: Compared): Compared {
   const told = typeof given === 'string' ? given.toLowerCase() : given
   return told === 'true' ? true : told === 'false' ? false : given
 }

@@ -7,6 +7,7 @@ import {
   COMMON,
   isMembers,
   memberOf,
+  PRIMARY,
   valuesOf,
   type Attribute,
   type Members,
@@ -15,7 +16,7 @@ import {
 } from './attributes.ts'
 import { scimError } from './errors.ts'
 import { parsePath, type Filter, type Path } from './filter.ts'
-import { fits } from './matching.ts'
+import { truthOf, whichFit } from './matching.ts'
 
 /** One of `Operations`. */
 export interface Operation {
@@ -161,17 +162,20 @@ function someChanged(
   { attribute, sub, which }: Path,
   value: Value,
 ): readonly Value[] {
-  const isMeant = (one: Value): boolean => which === undefined || fits(which, { [attribute.name]: [one] })
+  const meant = which === undefined ? before : whichFit(which, { attribute }, { [attribute.name]: before })
+  const isMeant = (one: Value): boolean => meant.includes(one)
   const changeOf = (one: Value): readonly Value[] => {
     if (!isMeant(one)) return [one]
     const complex = isMembers(one) ? one : { value: one }
     if (sub !== undefined) return [withSub(complex, sub, op, value)].filter((left) => left !== undefined)
     return op === 'remove' ? [] : [merged(attribute, complex, value)]
   }
-  if (op === 'remove' || before.some(isMeant)) return before.flatMap(changeOf)
+  if (op === 'remove' || meant.length > 0) return before.flatMap(changeOf)
   // Whoever writes the only value of a type means one that is not there yet, too.
   const begun = which === undefined ? {} : described(which)
-  if (begun === undefined) throw scimError('noTarget', `no value of ${attribute.name} is as the path says`)
+  // Of several, none of which is said to be the primary one, it is not that one more is.
+  if (begun === undefined || (begun[PRIMARY.name] === true && before.length > 0))
+    throw scimError('noTarget', `no value of ${attribute.name} is as the path says`)
   const made = sub === undefined ? merged(attribute, begun, value) : withSub(begun, sub, op, value)
   return made === undefined ? before : [...before, made]
 }
@@ -183,5 +187,6 @@ function described(filter: Filter): Members | undefined {
     return parts.every((part) => part !== undefined) ? Object.assign({}, ...parts) : undefined
   }
   if (!('place' in filter) || filter.is !== 'eq' || filter.place.sub === undefined) return undefined
-  return { [filter.place.sub.name]: filter.value }
+  const { name, type } = filter.place.sub
+  return { [name]: type === 'boolean' ? truthOf(filter.value) : filter.value }
 }

@@ -1,5 +1,5 @@
 /** The attributes of a user that are kept here (RFC 7643 §4.1), as `/Schemas` shows them. */
-import { attributeOf, type Attribute, type Schema } from './attributes.ts'
+import { attributeOf, PRIMARY, type Attribute, type Schema } from './attributes.ts'
 import { USER } from './messages.ts'
 
 /** An attribute of several values of which one is kept: the primary one, or else the first. */
@@ -48,7 +48,7 @@ export const USER_SCHEMA: Schema = {
     text('timezone', 'Their time zone, such as Europe/Berlin.'),
     { name: 'active', type: 'boolean', description: 'Whether they may sign in. False ends every session and token.' },
     { name: 'password', type: 'string', caseExact: true, mutability: 'writeOnly', returned: 'never', description: 'A new one ends every session and token.' },
-    only('emails', 'Their email address.', text('value', 'The address.'), 'work', { name: 'primary', type: 'boolean', description: 'Whether it is the one that is used.' }),
+    only('emails', 'Their email address.', text('value', 'The address.'), 'work', PRIMARY),
     only('phoneNumbers', 'Their telephone number.', text('value', 'The number.'), 'work'),
     only('photos', 'A picture of them.', { name: 'value', type: 'reference', referenceTypes: ['external'], caseExact: true, description: 'Its address.' }, 'photo'),
     {
@@ -82,7 +82,7 @@ const NOT_KEPT: ReadonlySet<string> = new Set([
 ]) // prettier-ignore
 /** The same within others. */
 const NOT_KEPT_WITHIN: ReadonlySet<string> = new Set([
-  'formatted', 'honorificprefix', 'honorificsuffix', 'display', 'primary',
+  'formatted', 'honorificprefix', 'honorificsuffix', 'display', 'primary', 'type',
 ]) // prettier-ignore
 
 /** Whether a path is of an extension, or of an attribute of RFC 7643 that is not kept here. */

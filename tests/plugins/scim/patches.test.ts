@@ -35,6 +35,9 @@ const after = (...operations: readonly object[]) =>
   readUser(patched(HAD, operationsOf({ Operations: operations }), { schema: USER_SCHEMA, isForeign }))
 const withClaims = (claims: object) => ({ ...SENT, claims: { ...CLAIMS, ...claims } })
 const [first, second] = SENT.roles
+/** SingleAppRoleAssignment of Microsoft Entra ID. */
+const single = (value: string) =>
+  ['display', 'value', 'type'].map((sub) => ({ op: 'Add', path: `roles[primary eq "True"].${sub}`, value }))
 
 describe('it is as they say', () => {
   test.each<[string, readonly object[], object]>([
@@ -64,6 +67,10 @@ describe('it is as they say', () => {
     ['a role that they have', [{ op: 'add', path: 'roles', value: [{ value: 'staff' }] }], SENT],
     ['a role less', [{ op: 'remove', path: 'roles[value eq "staff"]' }], { ...SENT, roles: [second] }],
     ['a role less, by its value', [{ op: 'Remove', path: 'roles', value: [{ value: 'staff' }] }], { ...SENT, roles: [second] }],
+    ['the only number, which is the primary one', [{ op: 'add', path: 'phoneNumbers[type eq "work"].value', value: '+1' }, { op: 'replace', path: 'phoneNumbers[primary eq true].value', value: '+2' }], withClaims({ phone_number: '+2' })],
+    ['a primary number that is not there yet', [{ op: 'replace', path: 'phoneNumbers[primary eq true].value', value: '+2' }], withClaims({ phone_number: '+2' })],
+    ['the primary address in parts', [{ op: 'add', path: 'addresses[primary eq true].locality', value: 'Oslo' }, { op: 'add', path: 'addresses[primary eq true].country', value: 'NO' }], withClaims({ address: { locality: 'Oslo', country: 'NO' } })],
+    ['the only role, as Entra ID says it', [{ op: 'remove', path: 'roles' }, ...single('editor'), ...single('chief')], { ...SENT, roles: ['chief'] }],
     ['nothing that is not there', [{ op: 'remove', path: 'roles[value eq "none"]' }, { op: 'remove', path: 'nickName' }], SENT],
     ['off', [{ op: 'replace', path: 'active', value: false }], { ...SENT, active: false }],
     ['off, as Entra ID says it', [{ op: 'Replace', path: 'active', value: 'False' }], { ...SENT, active: false }],
@@ -97,6 +104,7 @@ describe('refused', () => {
     [[{ op: 'replace', path: 'name', value: 'Zoe' }], 'invalidValue', 'name must be an object'],
     [[{ op: 'replace', path: 'name', value: ['Zoe'] }], 'invalidValue', 'name must be an object'],
     [[{ op: 'replace', path: 'emails[type sw "ho"].value', value: 'x' }], 'noTarget', 'no value of emails is as the path says'],
+    [single('chief'), 'noTarget', 'no value of roles is as the path says'],
     [[{ op: 'replace', path: 'displayName', value: 7 }], 'invalidValue', 'displayName must be a text'],
     [[{ op: 'replace', path: 'active', value: 'off' }], 'invalidValue', 'active must be true or false'],
     [[{ op: 'replace', path: 'userName', value: '' }], 'invalidValue', 'userName is missing'],
