@@ -73,8 +73,9 @@ function applied(had: Members, { op, path, value }: Operation, options: PatchOpt
       throw scimError('mutability', `${target.attribute.name} cannot be taken away: replace it`)
     return changed(had, op, target, value)
   }
-  if (!isMembers(value)) throw scimError('invalidValue', `${op} without a path needs an object`)
-  return Object.entries(value).reduce((before, [name, given]) => {
+  const members = soleOf(value)
+  if (!isMembers(members)) throw scimError('invalidValue', `${op} without a path needs an object`)
+  return Object.entries(members).reduce((before, [name, given]) => {
     // Whoever sends what they read means no change of what cannot be changed.
     const { mutability } = attributeOf(COMMON, name) ?? {}
     if (mutability === 'readOnly' || options.isForeign(name)) return before
@@ -82,12 +83,19 @@ function applied(had: Members, { op, path, value }: Operation, options: PatchOpt
   }, had)
 }
 
+/** Some put the one value that they mean in a list. */
+function soleOf(value: Value): Value {
+  return Array.isArray(value) && value.length === 1 ? (value as readonly Value[])[0] : value
+}
+
 function changed(had: Members, op: Operation['op'], path: Path, value: Value): Members {
   const { attribute } = path
   if (attribute.mutability === 'readOnly')
     throw scimError('mutability', `${attribute.name} cannot be changed`)
   const now =
-    attribute.multiValued === true ? severalChanged(had, op, path, value) : oneChanged(had, op, path, value)
+    attribute.multiValued === true
+      ? severalChanged(had, op, path, value)
+      : oneChanged(had, op, path, soleOf(value))
   const { [attribute.name]: _former, ...rest } = had
   return now === undefined ? rest : { ...rest, [attribute.name]: now }
 }

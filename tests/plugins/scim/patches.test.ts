@@ -53,6 +53,7 @@ describe('it is as they say', () => {
     ['takes away within', [{ op: 'remove', path: 'name.givenName' }], withClaims({ given_name: null })],
     ['what is not said of a complex one stays', [{ op: 'replace', path: 'name', value: { GivenName: 'Z' } }], withClaims({ given_name: 'Z' })],
     ['many at once, without a path', [{ op: 'replace', value: { displayName: 'Zo', name: { familyName: 'E' }, id: 'ignored', schemas: [] } }], withClaims({ name: 'Zo', family_name: 'E' })],
+    ['in lists of one, as SCIM-SDK sends them', [{ op: 'replace', path: 'displayName', value: ['Zo'] }, { op: 'replace', value: [{ name: [{ familyName: 'E' }] }] }], withClaims({ name: 'Zo', family_name: 'E' })],
     ['the address by its type', [{ op: 'replace', path: 'emails[type eq "work"].value', value: 'z@x.example' }], withClaims({ email: 'z@x.example' })],
     ['the address as another primary one', [{ op: 'add', path: 'emails', value: [{ value: 'z@x.example', primary: true }] }], withClaims({ email: 'z@x.example' })],
     ['another address beside the primary one is not kept', [{ op: 'add', path: 'emails', value: [{ value: 'z@x.example', type: 'home' }] }], SENT],
