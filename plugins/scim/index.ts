@@ -7,6 +7,7 @@ import fp from 'fastify-plugin'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { keepHouseRules, scopeOptions } from '../../src/http/house-rules.ts'
 import { createProgramAccess } from '../programs/access.ts'
+import { addAdministration } from './administration.ts'
 import { describeScim } from './description.ts'
 import { FAILURES } from './errors.ts'
 import { groupOperations } from './groups.ts'
@@ -28,6 +29,7 @@ async function scim(fastify: FastifyInstance): Promise<void> {
   const operations = [...userOperations(fastify), ...groupOperations(fastify)]
   for (const operation of operations) serveScim(fastify, access, operation)
   describeScim(fastify)
+  if (fastify.hasDecorator('admin')) await addAdministration(fastify)
   await answerElsewhere(fastify)
   // A command provisions by itself.
   fastify.addHook('onListen', async () => {

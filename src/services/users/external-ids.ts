@@ -12,13 +12,15 @@ import type { UserRecordKeeper } from './user-records.ts'
 export interface ExternalIds {
   /** Those that the client knows the users by, by the users' ids. */
   of(clientId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, string>>
+  /** Each client that knows the user, and by what since when, in milliseconds since the epoch. */
+  ofUser(userId: string): Promise<readonly (Known & { readonly since: number })[]>
   /** The id of the user whom the client knows by it; null for none. */
   owner(clientId: string, externalId: string): Promise<string | null>
   /** From then on, the client knows the user by this; null for nothing. Throws 409 where it knows another one by it. */
   setting(clientId: string, externalId: string | null): Also
 }
 
-interface Known {
+export interface Known {
   readonly client: string
   readonly externalId: string
 }
@@ -40,6 +42,8 @@ export function createExternalIds(
         known.filter(({ client }) => client === clientId).map((one) => [one.userId, one.externalId]),
       )
     },
+    ofUser: async (userId) =>
+      (await records.list(userId)).map(({ value, createdAt }) => ({ ...value, since: createdAt })),
     owner: async (clientId, externalId) => records.owner(idOf(clientId, externalId)),
     setting: (clientId, externalId) => async (query, _note, userId) => {
       const rows = await query(statements.list, [userId, KIND])
