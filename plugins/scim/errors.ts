@@ -1,6 +1,7 @@
 /** What SCIM refuses, and how it tells that (RFC 7644 §3.12). */
 import type { Failure, FailureForm } from '../../src/doors/failure-form.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { inWordsOfScim } from './claims.ts'
 import { SCIM_JSON } from './messages.ts'
 
 /** RFC 7644 §3.12, table 9, and RFC 9865 §2.1: with the status that each has. */
@@ -33,7 +34,7 @@ export const FAILURES: FailureForm = {
       schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
       status: String(status),
       ...(scimType === undefined ? {} : { scimType }),
-      detail: description,
+      detail: inWordsOfScim(description, member),
     }
   },
 }

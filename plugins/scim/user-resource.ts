@@ -2,33 +2,11 @@
 import { createHash } from 'node:crypto'
 import type { User } from '../../src/doors/user.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
+import { ADDRESS, CLAIMS, NAMES, ONLY } from './claims.ts'
 import { isMembers, isUnassigned, memberOf, valuesOf, type Members, type Value } from './attributes.ts'
 import { scimError } from './errors.ts'
 import { USER } from './messages.ts'
 
-/** Attributes of one value, and the claim that each is. */
-const CLAIMS = {
-  displayName: 'name',
-  nickName: 'nickname',
-  profileUrl: 'profile',
-  locale: 'locale',
-  timezone: 'zoneinfo',
-} as const
-const NAMES = { familyName: 'family_name', givenName: 'given_name', middleName: 'middle_name' } as const
-/** Attributes of several values, of which the one of this type is kept, and the claim that it is. */
-const ONLY = {
-  emails: { claim: 'email', type: 'work' },
-  phoneNumbers: { claim: 'phone_number', type: 'work' },
-  photos: { claim: 'picture', type: 'photo' },
-} as const
-const ADDRESS = {
-  formatted: 'formatted',
-  streetAddress: 'street_address',
-  locality: 'locality',
-  region: 'region',
-  postalCode: 'postal_code',
-  country: 'country',
-} as const
 const ADDRESS_TYPE = 'work'
 
 export interface Placed {
