@@ -136,7 +136,7 @@ function severalChanged(
   const before = valuesOf(had[attribute.name])
   const left =
     which !== undefined || sub !== undefined
-      ? someChanged(before, op, path, value)
+      ? someChanged(before, op, path, soleOf(value))
       : op === 'remove'
         ? withoutThese(before, value)
         : op === 'replace'

@@ -88,7 +88,7 @@ const NOT_KEPT_WITHIN: ReadonlySet<string> = new Set([
 /** Whether a path is of an extension, or of an attribute of RFC 7643 that is not kept here. */
 export function isForeign(path: string): boolean {
   const lower = path.toLowerCase()
-  if (lower.startsWith('urn:') && !lower.startsWith(`${USER.toLowerCase()}:`)) return true
+  if (lower.startsWith('urn:') && !`${lower}:`.startsWith(`${USER.toLowerCase()}:`)) return true
   const [, name = '', , sub = ''] = /^(?:urn:.*:)?(\w+)(\[[^\]]*\])?\.?(\w*)$/.exec(lower) ?? []
   if (NOT_KEPT.has(name)) return true
   const { subAttributes = [] } = attributeOf(USER_SCHEMA.attributes, name) ?? {}
