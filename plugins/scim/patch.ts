@@ -32,8 +32,8 @@ const MOST = 100
 /** Throws `invalidSyntax`, `invalidValue` and `noTarget`. */
 export function operationsOf(body: Members): readonly Operation[] {
   const operations = memberOf(body, 'Operations')
-  if (!Array.isArray(operations) || operations.length === 0)
-    throw scimError('invalidSyntax', 'Operations must be a list of changes')
+  // None at all change nothing: Microsoft's SCIM Validator sends that, though the RFC wants one.
+  if (!Array.isArray(operations)) throw scimError('invalidSyntax', 'Operations must be a list of changes')
   if (operations.length > MOST)
     throw scimError('tooMany', `there are more than ${MOST} changes in one request`)
   return operations.map(operationOf)

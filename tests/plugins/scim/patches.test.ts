@@ -73,6 +73,7 @@ describe('it is as they say', () => {
     ['the primary address in parts', [{ op: 'add', path: 'addresses[primary eq true].locality', value: 'Oslo' }, { op: 'add', path: 'addresses[primary eq true].country', value: 'NO' }], withClaims({ address: { locality: 'Oslo', country: 'NO' } })],
     ['the only role, as Entra ID says it', [{ op: 'remove', path: 'roles' }, ...single('editor'), ...single('chief')], { ...SENT, roles: ['chief'] }],
     ['nothing that is not there', [{ op: 'remove', path: 'roles[value eq "none"]' }, { op: 'remove', path: 'nickName' }], SENT],
+    ['nothing at all, as the validator of Microsoft asks for', [], SENT],
     ['off', [{ op: 'replace', path: 'active', value: false }], { ...SENT, active: false }],
     ['off, as Entra ID says it', [{ op: 'Replace', path: 'active', value: 'False' }], { ...SENT, active: false }],
     ['off, as Okta says it', [{ op: 'replace', value: { active: false } }], { ...SENT, active: false }],
@@ -89,7 +90,7 @@ describe('it is as they say', () => {
 describe('refused', () => {
   test.each<[unknown, string, string]>([
     [undefined, 'invalidSyntax', 'Operations must be a list of changes'],
-    [[], 'invalidSyntax', 'Operations must be a list of changes'],
+    ['none', 'invalidSyntax', 'Operations must be a list of changes'],
     [{ op: 'add' }, 'invalidSyntax', 'Operations must be a list of changes'],
     [[7], 'invalidSyntax', 'each of the Operations must be an object'],
     [[{ op: 'move', path: 'name' }], 'invalidSyntax', 'op must be add, replace or remove'],
