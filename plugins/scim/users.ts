@@ -90,18 +90,23 @@ export function userOperations(fastify: FastifyInstance): readonly ScimOperation
     )
   }
 
-  async function replace(call: BearerCall, read: (user: User) => Promise<SentUser>): Promise<Answer> {
+  /** `read` says of a user as they are what was sent of them, and whether that speaks of their address. */
+  async function replace(
+    call: BearerCall,
+    read: (user: User) => Promise<{ sent: SentUser; tellsEmail: boolean }>,
+  ): Promise<Answer> {
     const changed = await changeUser(
       async () => findToChange(call),
       async (user, judge) => {
-        const sent = await read(user)
+        const { sent, tellsEmail } = await read(user)
         assertNoAdministrator(sent)
         const { username, password, roles, active, externalId, claims } = sent
+        const proof = tellsEmail ? proofOf(claims) : {}
         const members = {
           username,
           ...(password === undefined ? {} : { password }),
           ...(roles === undefined ? {} : { roles }),
-          ...withProofs({ ...changesOf(claims, user.claims), ...proofOf(claims) }, user.claims),
+          ...withProofs({ ...changesOf(claims, user.claims), ...proof }, user.claims),
         }
         const also = externalIds.setting(call.token.clientId, externalId)
         const updating = users.update(user, members, { mayRename: true, enabled: active, judge, also })
@@ -160,7 +165,7 @@ export function userOperations(fastify: FastifyInstance): readonly ScimOperation
       scope: WRITE,
       async handle(call) {
         assertSchema(call.body, USER)
-        return replace(call, async () => readUser(call.body))
+        return replace(call, async () => ({ sent: readUser(call.body), tellsEmail: true }))
       },
     },
     {
@@ -174,7 +179,8 @@ export function userOperations(fastify: FastifyInstance): readonly ScimOperation
           const had = await resourceOf(user, call)
           const now = patched(had, operations, { schema: USER_SCHEMA, isForeign })
           // Whoever takes all roles means that there are none.
-          return { roles: [], ...readUser(now) }
+          const sent = { roles: [], ...readUser(now) }
+          return { sent, tellsEmail: now['emails'] !== had['emails'] }
         })
       },
     },

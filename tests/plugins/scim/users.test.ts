@@ -144,6 +144,19 @@ describe('registered', () => {
     }
   }) // prettier-ignore
 
+  test('an address that a directory says nothing of is what somebody says of themselves', async () => {
+    const { users: there } = trusting.server.oauth
+    const { id } = await there.create({ username: 'own', email: 'own@example.com' })
+    const isVerified = async () => (await there.get(id)).claims['email_verified']
+    const patch = async (...operations: readonly object[]) =>
+      (await trusted('PATCH', `/Users/${id}`, patchOf(...operations))).status
+    expect(await patch({ op: 'replace', value: { displayName: 'Own', externalId: 'own' } })).toBe(200)
+    expect(await isVerified()).toBeUndefined()
+    const told = { op: 'replace', path: 'emails[type eq "work"].value', value: 'own@example.com' }
+    expect(await patch(told)).toBe(200)
+    expect(await isVerified()).toBe(true)
+  })
+
   test.each<[object, number, string | undefined, string]>([
     [{}, 400, 'invalidValue', 'userName is missing'],
     [{ userName: 7 }, 400, 'invalidValue', 'userName must be a text'],
