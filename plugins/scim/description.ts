@@ -6,7 +6,7 @@ import { GROUP_SCHEMA } from './group-schema.ts'
 import { LIST_RESPONSE, PATH } from './messages.ts'
 import { serveOpenly } from './serving.ts'
 import { USER_SCHEMA } from './user-schema.ts'
-import { DEFAULT_COUNT, MOST_COUNT } from './user-search.ts'
+import { DEFAULT_COUNT, MOST_COUNT } from './lists.ts'
 
 const CORE = 'urn:ietf:params:scim:schemas:core:2.0'
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { User } from '../../src/doors/user.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
+import type { Group } from '../../src/services/users/groups.ts'
 import { ADDRESS, CLAIMS, NAMES, ONLY } from './claims.ts'
 import { isMembers, isUnassigned, memberOf, valuesOf, type Members, type Value } from './attributes.ts'
 import { scimError } from './errors.ts'
@@ -12,13 +13,17 @@ const ADDRESS_TYPE = 'work'
 export interface Placed {
   /** The identifier that the client knows them by; undefined for none. */
   readonly externalId?: string | undefined
-  /** The address of all users. */
-  readonly at: string
+  /** Those that the user may be in, by their role. */
+  readonly groups: readonly Pick<Group, 'id' | 'displayName' | 'role'>[]
+  /** The address of all that SCIM has here. */
+  readonly base: string
 }
 
 /** What is answered of a user, without what says whether it changed. */
-export function userResource(user: User, { externalId, at }: Placed): Members {
+export function userResource(user: User, { externalId, groups, base }: Placed): Members {
   const { claims, username, roles, disabled } = user
+  const theirs = groups.filter(({ role }) => roles.includes(role))
+  const others = roles.filter((one) => !theirs.some(({ role }) => role === one))
   const resource = {
     schemas: [USER],
     id: user.id,
@@ -40,12 +45,24 @@ export function userResource(user: User, { externalId, at }: Placed): Members {
       ),
     ),
     ...addressOf(claims['address']),
-    ...(roles.length === 0 ? {} : { roles: roles.map((value) => ({ value })) }),
+    ...several(
+      'roles',
+      others.map((value) => ({ value })),
+    ),
+    ...several(
+      'groups',
+      theirs.map(({ id, displayName: display }) => ({
+        value: id,
+        $ref: `${base}/Groups/${id}`,
+        display,
+        type: 'direct',
+      })),
+    ),
     meta: {
       resourceType: 'User',
       created: new Date(user.createdAt).toISOString(),
       lastModified: new Date(user.updatedAt).toISOString(),
-      location: `${at}/${user.id}`,
+      location: `${base}/Users/${user.id}`,
     },
   }
   return { ...resource, meta: { ...resource.meta, version: versionOf(resource) } }
@@ -68,6 +85,10 @@ function present(names: Readonly<Record<string, string>>, claims: Members): Memb
   return Object.fromEntries(
     Object.entries(names).flatMap(([name, claim]) => (isText(claims[claim]) ? [[name, claims[claim]]] : [])),
   )
+}
+
+function several(name: string, values: readonly Members[]): Members {
+  return values.length === 0 ? {} : { [name]: values }
 }
 
 function named(name: string, members: Members): Members {

@@ -69,14 +69,27 @@ export const USER_SCHEMA: Schema = {
     {
       name: 'roles',
       type: 'complex',
-      description: 'What they are here; admin is given by administrators alone.',
+      description: 'What they are here beside their groups; admin is given by administrators alone.',
       multiValued: true,
       subAttributes: [{ ...text('value', 'A name without spaces.'), caseExact: true }],
+    },
+    {
+      name: 'groups',
+      type: 'complex',
+      description: 'The groups that they are in; changed there.',
+      multiValued: true,
+      mutability: 'readOnly',
+      subAttributes: [
+        { name: 'value', type: 'string', caseExact: true, mutability: 'readOnly', description: 'The id of the group.' },
+        { name: '$ref', type: 'reference', referenceTypes: ['Group'], caseExact: true, mutability: 'readOnly', description: 'Its address.' },
+        { name: 'display', type: 'string', mutability: 'readOnly', description: 'Its name.' },
+        { name: 'type', type: 'string', mutability: 'readOnly', canonicalValues: ['direct'], description: 'How they are in it.' },
+      ],
     },
   ],
 } // prettier-ignore
 
-/** Of RFC 7643 §4.1, and not kept here: what is sent of them is ignored, as directories send all that they have. */
+/** Of RFC 7643 §4.1, and not kept here, or not of a user: what is sent of them is ignored, as directories send all that they have. */
 const NOT_KEPT: ReadonlySet<string> = new Set([
   'title', 'usertype', 'preferredlanguage', 'ims', 'entitlements', 'x509certificates', 'groups',
 ]) // prettier-ignore

@@ -8,27 +8,19 @@ import { usernameKey } from '../../src/protocol/username.ts'
 import type { ExternalIds } from '../../src/services/users/external-ids.ts'
 import type { UserRegistry } from '../../src/services/users/user-registry.ts'
 import type { Place as Behind } from '../../src/store/begins-with.ts'
-import { nameOfPlace, type Members } from './attributes.ts'
+import type { Members } from './attributes.ts'
 import { scimError } from './errors.ts'
 import { parseFilter, type Filter } from './filter.ts'
 import { fits } from './matching.ts'
-import { LIST_RESPONSE } from './messages.ts'
-import { projectionOf, type Asked } from './projection.ts'
+import { countOf, listResponse, lookedUp, startIndexOf, type ListQuery } from './lists.ts'
+import { projectionOf } from './projection.ts'
 import { USER_SCHEMA } from './user-schema.ts'
 
-/** What a list is asked for, as it stands in a query. */
-export interface ListQuery extends Asked {
-  readonly filter?: string | undefined
-  readonly startIndex?: string | undefined
-  readonly count?: string | undefined
-  readonly cursor?: string | undefined
-}
-
-export const DEFAULT_COUNT = 100
-export const MOST_COUNT = 200
 /** Users that one request looks through. */
 export const MOST_EXAMINED = 10_000
 const BATCH = 500
+const BY_IDENTIFIER = ['id', 'userName', 'externalId']
+const BY_BEGINNING = ['userName', 'displayName', 'emails', 'emails.value']
 
 export interface UserSearch {
   /** A `ListResponse`. Throws `invalidFilter`, `invalidValue`, `invalidCursor` and `tooMany`. */
@@ -71,7 +63,7 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
 
   /** At least all that fit, and as few others as can be. */
   function sourceOf(filter: Filter, clientId: string): Source {
-    const wanted = lookedUp(filter)
+    const wanted = lookedUp(filter, BY_IDENTIFIER, BY_BEGINNING)
     if (wanted === undefined) return all
     const { name, is, value } = wanted
     if (is === 'eq' && name === 'id') return only(find(value))
@@ -110,15 +102,14 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
   }
 
   async function byIndex(query: ListQuery, filter: Filter | undefined, clientId: string): Promise<Members> {
-    const startIndex = Math.max(1, wholeOf(query.startIndex, 'startIndex') ?? 1)
-    const count = countOf(query)
+    const [startIndex, count] = [startIndexOf(query), countOf(query)]
     const offset = startIndex - 1
     if (filter !== undefined) {
       const found = await allFitting(filter, clientId)
-      return response({ totalResults: found.length, startIndex }, found.slice(offset, offset + count))
+      return listResponse({ totalResults: found.length, startIndex }, found.slice(offset, offset + count))
     }
     const page = count === 0 ? [] : await users.page({ offset, limit: count })
-    return response({ totalResults: await users.count(), startIndex }, await resourcesOf(page, clientId))
+    return listResponse({ totalResults: await users.count(), startIndex }, await resourcesOf(page, clientId))
   }
 
   /** The last page is the one without `nextCursor`; others may have fewer than were asked for. */
@@ -131,9 +122,9 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
       const found =
         filter === undefined ? await resourcesOf(batch, clientId) : await fitting(filter, batch, clientId)
       examined += batch.length
-      if (next === null) return response({}, found)
+      if (next === null) return listResponse({}, found)
       if (found.length > 0 || examined >= MOST_EXAMINED)
-        return response({ nextCursor: cursorOf(next) }, found)
+        return listResponse({ nextCursor: cursorOf(next) }, found)
       after = next
     }
   }
@@ -153,47 +144,6 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
 function byName(one: Members, other: Members): number {
   const [first, second] = [one, other].map(({ userName }) => usernameKey(String(userName)) ?? '')
   return first! < second! ? -1 : 1
-}
-
-function response(members: Members, resources: readonly Members[]): Members {
-  return { schemas: [LIST_RESPONSE], ...members, itemsPerPage: resources.length, Resources: resources }
-}
-
-interface LookedUp {
-  readonly name: string
-  readonly is: 'eq' | 'sw'
-  readonly value: string
-}
-
-const BY_IDENTIFIER: readonly string[] = ['id', 'userName', 'externalId']
-const BY_BEGINNING: readonly string[] = ['userName', 'displayName', 'emails', 'emails.value']
-
-/** What every user that fits is found by: an identifier before a beginning. */
-function lookedUp(filter: Filter): LookedUp | undefined {
-  const all = conditionsOf(filter)
-  return (
-    all.find(({ name, is }) => is === 'eq' && BY_IDENTIFIER.includes(name)) ??
-    all.find(({ name }) => BY_BEGINNING.includes(name))
-  )
-}
-
-/** Of what must all be so, the comparisons with a text that may be looked up. */
-function conditionsOf(filter: Filter): readonly LookedUp[] {
-  if ('all' in filter) return filter.all.flatMap(conditionsOf)
-  if ('within' in filter) return conditionsOf(filter.one)
-  if (!('place' in filter) || typeof filter.value !== 'string' || filter.value === '') return []
-  const { place, is, value } = filter
-  return is === 'eq' || is === 'sw' ? [{ name: nameOfPlace(place), is, value }] : []
-}
-
-function countOf({ count }: ListQuery): number {
-  return Math.min(MOST_COUNT, Math.max(0, wholeOf(count, 'count') ?? DEFAULT_COUNT))
-}
-
-function wholeOf(value: string | undefined, name: string): number | undefined {
-  if (value === undefined) return undefined
-  if (!/^-?\d{1,9}$/.test(value)) throw scimError('invalidValue', `${name} must be a whole number`)
-  return Number(value)
 }
 
 function cursorOf(parts: readonly string[]): string {

@@ -10,33 +10,34 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { ADMIN } from '../../src/services/users/user.ts'
 import { notFound, orConflict } from '../programs/refusals.ts'
 import { changeUser } from '../programs/user-change.ts'
-import { isUnassigned, memberOf, valuesOf, type Members, type Value } from './attributes.ts'
-import { scimError } from './errors.ts'
+import type { Members, Value } from './attributes.ts'
+import { assertMatches, assertSchema, namesVersion } from './conditions.ts'
+import { listQueryIn } from './lists.ts'
 import { PATCH_OP, PATH, SEARCH_REQUEST, USER } from './messages.ts'
 import { operationsOf, patched } from './patch.ts'
 import { projectionOf } from './projection.ts'
 import { queryOf, scimAnswer, type ScimOperation } from './serving.ts'
 import { readUser, userResource, type SentUser } from './user-resource.ts'
 import { isForeign, USER_SCHEMA } from './user-schema.ts'
-import { createUserSearch, type ListQuery } from './user-search.ts'
+import { createUserSearch } from './user-search.ts'
 
 const READ = 'latchkey:scim:read'
 const WRITE = 'latchkey:scim:write'
-const LIST = ['filter', 'startIndex', 'count', 'cursor', 'attributes', 'excludedAttributes'] as const
 
 export function userOperations(fastify: FastifyInstance): readonly ScimOperation[] {
   const { oauth } = fastify
   const { users } = oauth
-  const { directory, externalIds, config } = kernelOf(fastify)
-  const at = `${oauth.issuer}${PATH}/Users`
+  const { directory, externalIds, groups, config } = kernelOf(fastify)
+  const base = `${oauth.issuer}${PATH}`
 
   async function resourcesOf(all: readonly User[], clientId: string): Promise<readonly Members[]> {
     if (all.length === 0) return []
-    const known = await externalIds.of(
-      clientId,
-      all.map(({ id }) => id),
-    )
-    return all.map((user) => userResource(user, { externalId: known.get(user.id), at }))
+    const ids = all.map(({ id }) => id)
+    const [known, theirs] = await Promise.all([
+      externalIds.of(clientId, ids),
+      groups.ofRoles(all.flatMap(({ roles }) => roles)),
+    ])
+    return all.map((user) => userResource(user, { externalId: known.get(user.id), groups: theirs, base }))
   }
 
   const search = createUserSearch({
@@ -62,22 +63,26 @@ export function userOperations(fastify: FastifyInstance): readonly ScimOperation
     const user = await findUser(call)
     if (user.roles.includes(ADMIN))
       throw new OAuthError('access_denied', 'administrators are not changed by SCIM')
-    const wanted = call.request.headers['if-match']
-    if (wanted !== undefined && !names(wanted, versionIn(await resourceOf(user, call))))
-      throw new OAuthError('invalid_request', 'the user was changed meanwhile', { status: 412 })
+    if (call.request.headers['if-match'] !== undefined)
+      assertMatches(call.request, versionIn(await resourceOf(user, call)), 'user')
     return user
   }
 
   async function answerWith(user: User, call: BearerCall, status = 200): Promise<Answer> {
     const project = projectionOf(USER_SCHEMA, queryOf(call.request))
     const resource = await resourceOf(user, call)
-    const location = status === 201 ? { location: `${at}/${user.id}` } : {}
+    const location = status === 201 ? { location: `${base}/Users/${user.id}` } : {}
     return scimAnswer(project(resource), { status, headers: { etag: versionIn(resource), ...location } })
   }
 
   /** That an address is verified, where directories are believed about that. */
   function proofOf({ email }: Bag): Bag {
     return config.SCIM_TRUST_EMAIL && typeof email === 'string' ? { email_verified: true } : {}
+  }
+
+  /** What they have of groups is changed there. */
+  async function rolesOfGroups({ roles }: User): Promise<readonly string[]> {
+    return (await groups.ofRoles(roles)).map(({ role }) => role)
   }
 
   async function orUniqueness<T>(work: Promise<T>, { username, claims }: SentUser): Promise<T> {
@@ -105,7 +110,7 @@ export function userOperations(fastify: FastifyInstance): readonly ScimOperation
         const members = {
           username,
           ...(password === undefined ? {} : { password }),
-          ...(roles === undefined ? {} : { roles }),
+          ...(roles === undefined ? {} : { roles: [...roles, ...(await rolesOfGroups(user))] }),
           ...withProofs({ ...changesOf(claims, user.claims), ...proof }, user.claims),
         }
         const also = externalIds.setting(call.token.clientId, externalId)
@@ -140,7 +145,8 @@ export function userOperations(fastify: FastifyInstance): readonly ScimOperation
         const user = await findUser(call)
         const etag = versionIn(await resourceOf(user, call))
         const known = call.request.headers['if-none-match']
-        if (known !== undefined && names(known, etag)) return answer({ status: 304, headers: { etag } })
+        if (known !== undefined && namesVersion(known, etag))
+          return answer({ status: 304, headers: { etag } })
         return answerWith(user, call)
       },
     },
@@ -212,36 +218,4 @@ function changesOf(claims: Bag, had: Bag): Bag {
 
 function versionIn({ meta }: Members): string {
   return (meta as { readonly version: string }).version
-}
-
-/** Whether a condition (RFC 9110 §13.1) names this version, or any. */
-function names(condition: string, version: string): boolean {
-  return (
-    condition.trim() === '*' ||
-    condition.split(',').some((one) => one.trim().replace(/^W\//, '') === version.replace(/^W\//, ''))
-  )
-}
-
-/** Some leave it out; who says that it is something else is mistaken. */
-function assertSchema(body: Members, schema: string): void {
-  const schemas = memberOf(body, 'schemas')
-  if (
-    !isUnassigned(schemas) &&
-    !valuesOf(schemas).some((one) => typeof one === 'string' && one.toLowerCase() === schema.toLowerCase())
-  )
-    throw scimError('invalidSyntax', `schemas must name ${schema}`)
-}
-
-/** What a search has in its body, as if it stood in a query. */
-function listQueryIn(body: Members): ListQuery {
-  return Object.fromEntries(
-    LIST.flatMap((name) => {
-      const value = memberOf(body, name)
-      if (value === undefined || value === null) return []
-      const all = valuesOf(value)
-      if (!all.every((one) => typeof one === 'string' || typeof one === 'number'))
-        throw scimError('invalidValue', `${name} must be a text`)
-      return [[name, all.join(',')]]
-    }),
-  )
 }

@@ -2,7 +2,17 @@
 import { describe, expect, test } from 'vitest'
 import { callerWith, program, PROGRAMS, ROOT, tokenOf } from '../../support/admin-api.ts'
 import { basic } from '../../support/requests.ts'
-import { DIRECTORIES, ERROR, LIST, patchOf, scimAs, scimWith, startScim, USER } from '../../support/scim.ts'
+import {
+  DIRECTORIES,
+  ERROR,
+  GROUP,
+  LIST,
+  patchOf,
+  scimAs,
+  scimWith,
+  startScim,
+  USER,
+} from '../../support/scim.ts'
 import { startBeside, startServer } from '../../support/server.ts'
 import { ALICE, authorize, REDIRECT_URI, SEED, WEB } from '../../support/sign-in.ts'
 
@@ -38,12 +48,18 @@ const WRITES = [
   ['PUT', `/Users/${alice.id}`, { schemas: [USER], userName: 'alice' }],
   ['PATCH', `/Users/${alice.id}`, patchOf({ op: 'add', path: 'nickName', value: 'E' })],
   ['DELETE', `/Users/${alice.id}`, undefined],
+  ['POST', '/Groups', { schemas: [GROUP], displayName: 'Eve' }],
+  ['PUT', `/Groups/${alice.id}`, { schemas: [GROUP], displayName: 'Eve' }],
+  ['PATCH', `/Groups/${alice.id}`, patchOf({ op: 'remove', path: 'members' })],
+  ['DELETE', `/Groups/${alice.id}`, undefined],
 ] as const
 const READS = [
   ['GET', '/Users', undefined],
   ['GET', `/Users/${alice.id}`, undefined],
   ['POST', '/Users/.search', {}],
   ['POST', '/.search', {}],
+  ['GET', '/Groups', undefined],
+  ['POST', '/Groups/.search', {}],
 ] as const
 
 test('nothing of it is there unless SCIM is on', async () => {
@@ -56,8 +72,8 @@ test('nothing of it is there unless SCIM is on', async () => {
 test.each([...READS, ...WRITES])('%s %s needs a token', async (method, path, body) => {
   const { status, headers, body: told } = await scimWith(server)(method, path, body)
   expect([status, told.schemas, headers.get('content-type')]).toEqual([401, [ERROR], 'application/scim+json'])
-  const scope = READS.some(([, one]) => one === path) && method !== 'PUT' && method !== 'PATCH' && method !== 'DELETE' ? 'read' : 'write'
-  expect(headers.get('www-authenticate')).toContain(`scope="latchkey:scim:${path === '/Users' && method === 'POST' ? 'write' : scope}"`)
+  const scope = READS.some((one) => one[0] === method && one[1] === path) ? 'read' : 'write'
+  expect(headers.get('www-authenticate')).toContain(`scope="latchkey:scim:${scope}"`)
   expect((await scimWith(server, 'x')(method, path, body)).status).toBe(401)
 }) // prettier-ignore
 
@@ -127,7 +143,7 @@ describe('anybody may read', () => {
 
   test('what there is', async () => {
     const types = (await open('GET', '/ResourceTypes')).body
-    expect(types).toMatchObject({ schemas: [LIST], totalResults: 1, Resources: [{ id: 'User', endpoint: '/Users', schema: USER }] })
+    expect(types).toMatchObject({ schemas: [LIST], totalResults: 2, Resources: [{ id: 'User', endpoint: '/Users', schema: USER }, { id: 'Group', endpoint: '/Groups', schema: GROUP }] })
     expect((await open('GET', '/ResourceTypes/User')).body).toEqual(types.Resources[0])
     expect((await open('GET', '/ResourceTypes/Car')).status).toBe(404)
     const schemas = (await open('GET', '/Schemas')).body
@@ -147,7 +163,7 @@ describe('anybody may read', () => {
         type: expect.stringMatching(/^(?:string|boolean|reference|complex)$/),
         multiValued: expect.any(Boolean),
         required: attribute.name === 'userName',
-        mutability: attribute.name === 'password' ? 'writeOnly' : 'readWrite',
+        mutability: ({ password: 'writeOnly', groups: 'readOnly' } as Record<string, string>)[attribute.name] ?? 'readWrite',
         returned: attribute.name === 'password' ? 'never' : 'default',
         uniqueness: attribute.name === 'userName' ? 'server' : 'none',
       })

@@ -228,6 +228,43 @@ describe('changed', () => {
   })
 })
 
+describe('of a user', () => {
+  test('groups are told beside other roles, and stay when those are changed', async () => {
+    const one = await somebody(['staff'])
+    const { id } = await group({ displayName: 'The Band', members: membersOf(one) })
+    const theirs = [
+      { value: id, $ref: `${server.url}/scim/v2/Groups/${id}`, display: 'The Band', type: 'direct' },
+    ]
+    const read = async () => (await call!('GET', `/Users/${one}`)).body
+    expect(await read()).toMatchObject({ roles: [{ value: 'staff' }], groups: theirs })
+    const userName = (await users.get(one)).username
+    for (const change of [
+      async () => call!('PATCH', `/Users/${one}`, patchOf({ op: 'remove', path: 'roles' })),
+      async () => call!('PUT', `/Users/${one}`, { schemas: [USER], userName, roles: [], groups: [] }),
+      async () => call!('PATCH', `/Users/${one}`, patchOf({ op: 'remove', path: 'groups' })),
+    ]) {
+      expect((await change()).body.groups).toEqual(theirs)
+      expect(await rolesOf(one)).toEqual(['The-Band'])
+    }
+    const had = await read()
+    expect((await call!('PUT', `/Users/${one}`, had)).body).toEqual({ ...had, meta: expect.any(Object) })
+    expect(
+      (await call!('GET', `/Users?filter=${encodeURIComponent(`groups.value eq "${id}"`)}`)).body
+        .totalResults,
+    ).toBe(1)
+    await patch(id, { op: 'remove', path: 'members' })
+    expect(await read()).not.toHaveProperty('groups')
+  })
+
+  test('also an administrator is in a group, and stays one', async () => {
+    const root = (await users.find('root'))!.id
+    const { id } = await group({ displayName: 'Council', members: membersOf(root) })
+    expect(await rolesOf(root)).toEqual(['admin', 'Council'])
+    await call!('DELETE', `/Groups/${id}`)
+    expect(await rolesOf(root)).toEqual(['admin'])
+  })
+})
+
 describe('deleted', () => {
   test('nobody has the role any more, and the name is free', async () => {
     const one = await somebody(['kept'])
