@@ -1,5 +1,5 @@
 /** Groups as SCIM has them: what is answered of one, and what is meant by what is sent. */
-import type { Group, GroupChange, GroupMember } from '../../src/services/users/groups.ts'
+import type { Group, GroupChange } from '../../src/services/users/groups.ts'
 import { isMembers, isUnassigned, memberOf, valuesOf, type Members, type Value } from './attributes.ts'
 import { scimError } from './errors.ts'
 import type { Filter } from './filter.ts'
@@ -17,7 +17,7 @@ export interface GroupPlace {
 /** `members` are absent where nobody asked for them. */
 export function groupResource(
   group: Group,
-  members: readonly GroupMember[] | undefined,
+  members: readonly string[] | undefined,
   { clientId, base }: GroupPlace,
 ): Members {
   const { id, displayName, externalIds, createdAt, updatedAt } = group
@@ -30,11 +30,10 @@ export function groupResource(
     ...(members === undefined || members.length === 0
       ? {}
       : {
-          members: members.map((member) => ({
-            value: member.id,
-            $ref: `${base}/Users/${member.id}`,
+          members: members.map((value) => ({
+            value,
+            $ref: `${base}/Users/${value}`,
             type: 'User',
-            display: member.username,
           })),
         }),
     meta: {

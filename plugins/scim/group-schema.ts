@@ -17,7 +17,6 @@ export const GROUP_SCHEMA: Schema = {
         { name: 'value', type: 'string', caseExact: true, mutability: 'immutable', description: 'The id of a user.' },
         { name: '$ref', type: 'reference', referenceTypes: ['User'], caseExact: true, mutability: 'immutable', description: 'Their address.' },
         { name: 'type', type: 'string', canonicalValues: ['User'], mutability: 'immutable', description: 'What they are.' },
-        { name: 'display', type: 'string', mutability: 'readOnly', description: 'Their user name.' },
       ],
     },
   ],

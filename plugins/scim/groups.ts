@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { answer, type Answer } from '../../src/doors/answer.ts'
 import type { BearerCall } from '../../src/doors/endpoint.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import type { Group, GroupMember } from '../../src/services/users/groups.ts'
+import type { Group } from '../../src/services/users/groups.ts'
 import { notFound } from '../programs/refusals.ts'
 import { NIL } from '../../src/protocol/uuid.ts'
 import type { Members } from './attributes.ts'
@@ -12,12 +12,13 @@ import { scimError } from './errors.ts'
 import { parseFilter, type Filter } from './filter.ts'
 import { changeBy, groupResource, readGroup, versionOf } from './group-resource.ts'
 import { GROUP_SCHEMA } from './group-schema.ts'
-import { countOf, listQueryIn, listResponse, lookedUp, startIndexOf, type ListQuery } from './lists.ts'
+import { countOf, listResponse, lookedUp, startIndexOf, type ListQuery } from './lists.ts'
 import { fits } from './matching.ts'
-import { GROUP, PATCH_OP, PATH, SEARCH_REQUEST } from './messages.ts'
+import { GROUP, PATCH_OP, PATH } from './messages.ts'
 import { operationsOf } from './patch.ts'
 import { projectionOf } from './projection.ts'
-import { queryOf, scimAnswer, type ScimOperation } from './serving.ts'
+import { listOperations } from './searches.ts'
+import { queryOf, scimAnswer, type ScimOperation, type ScimResources } from './serving.ts'
 
 const READ = 'latchkey:scim:read'
 const WRITE = 'latchkey:scim:write'
@@ -26,14 +27,14 @@ const MOST_MEMBERS = 10_000
 const BATCH = 1000
 const GROUPS = 100
 
-export function groupOperations(fastify: FastifyInstance): readonly ScimOperation[] {
+export function createScimGroups(fastify: FastifyInstance): ScimResources {
   const { groups } = kernelOf(fastify)
   const base = `${fastify.oauth.issuer}${PATH}`
 
-  async function membersOf(group: Group, room: number): Promise<readonly GroupMember[]> {
-    const found: GroupMember[] = []
+  async function membersOf(group: Group, room: number): Promise<readonly string[]> {
+    const found: string[] = []
     for (;;) {
-      const batch = await groups.members(group, found.at(-1)?.id ?? NIL, BATCH)
+      const batch = await groups.members(group, found.at(-1) ?? NIL, BATCH)
       found.push(...batch)
       if (found.length > room)
         throw scimError(
@@ -110,22 +111,8 @@ export function groupOperations(fastify: FastifyInstance): readonly ScimOperatio
     return answerWith(group, call)
   }
 
-  return [
-    {
-      method: 'GET',
-      path: '/Groups',
-      scope: READ,
-      handle: async ({ request, token }) => scimAnswer(await list(queryOf(request), token.clientId)),
-    },
-    {
-      method: 'POST',
-      path: '/Groups/.search',
-      scope: READ,
-      async handle({ body, token }) {
-        assertSchema(body, SEARCH_REQUEST)
-        return scimAnswer(await list(listQueryIn(body), token.clientId))
-      },
-    },
+  const operations: readonly ScimOperation[] = [
+    ...listOperations('/Groups', list),
     {
       method: 'GET',
       path: '/Groups/:id',
@@ -176,6 +163,7 @@ export function groupOperations(fastify: FastifyInstance): readonly ScimOperatio
       },
     },
   ]
+  return { list, operations }
 }
 
 function byName(one: Group, other: Group): number {

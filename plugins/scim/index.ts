@@ -10,10 +10,11 @@ import { createProgramAccess } from '../programs/access.ts'
 import { addAdministration } from './administration.ts'
 import { describeScim } from './description.ts'
 import { FAILURES } from './errors.ts'
-import { groupOperations } from './groups.ts'
+import { createScimGroups } from './groups.ts'
 import { PATH } from './messages.ts'
+import { listOfAll, searchOperation } from './searches.ts'
 import { IMPLIED, SCOPES, serveScim } from './serving.ts'
-import { userOperations } from './users.ts'
+import { createScimUsers } from './users.ts'
 
 async function scim(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
@@ -26,8 +27,10 @@ async function scim(fastify: FastifyInstance): Promise<void> {
     scopes: Object.entries(SCOPES).map(([name, { text: description }]) => ({ name, description, resource })),
   })
   const access = await createProgramAccess(fastify, { path: PATH, implies: IMPLIED })
-  const operations = [...userOperations(fastify), ...groupOperations(fastify)]
-  for (const operation of operations) serveScim(fastify, access, operation)
+  const kinds = [createScimUsers(fastify), createScimGroups(fastify)]
+  const everywhere = searchOperation('/.search', listOfAll(kinds.map(({ list }) => list)))
+  for (const operation of [...kinds.flatMap(({ operations }) => operations), everywhere])
+    serveScim(fastify, access, operation)
   describeScim(fastify)
   if (fastify.hasDecorator('admin')) await addAdministration(fastify)
   await answerElsewhere(fastify)

@@ -5,6 +5,9 @@ import type { Filter } from './filter.ts'
 import { LIST_RESPONSE } from './messages.ts'
 import type { Asked } from './projection.ts'
 
+/** A `ListResponse`. Throws `invalidFilter`, `invalidValue`, `invalidCursor` and `tooMany`. */
+export type List = (query: ListQuery, clientId: string) => Promise<Members>
+
 /** What a list is asked for, as it stands in a query. */
 export interface ListQuery extends Asked {
   readonly filter?: string | undefined

@@ -8,6 +8,7 @@ import { Type } from '../../src/protocol/schema.ts'
 import type { ProgramAccess } from '../programs/access.ts'
 import type { Members } from './attributes.ts'
 import { FAILURES } from './errors.ts'
+import type { List } from './lists.ts'
 import { PATH, SCIM_JSON } from './messages.ts'
 
 /** By name, as people who allow an app to have one read it: in English, which catalogues have as it is. */
@@ -25,6 +26,12 @@ export interface ScimOperation {
   readonly scope: ScimScope
   /** Throws `OAuthError`. */
   handle(call: BearerCall): Promise<Answer>
+}
+
+/** All of one kind. */
+export interface ScimResources {
+  readonly list: List
+  readonly operations: readonly ScimOperation[]
 }
 
 export function serveScim(

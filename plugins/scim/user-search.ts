@@ -12,7 +12,7 @@ import type { Members } from './attributes.ts'
 import { scimError } from './errors.ts'
 import { parseFilter, type Filter } from './filter.ts'
 import { fits } from './matching.ts'
-import { countOf, listResponse, lookedUp, startIndexOf, type ListQuery } from './lists.ts'
+import { countOf, listResponse, lookedUp, startIndexOf, type List, type ListQuery } from './lists.ts'
 import { projectionOf } from './projection.ts'
 import { USER_SCHEMA } from './user-schema.ts'
 
@@ -23,8 +23,7 @@ const BY_IDENTIFIER = ['id', 'userName', 'externalId']
 const BY_BEGINNING = ['userName', 'displayName', 'emails', 'emails.value']
 
 export interface UserSearch {
-  /** A `ListResponse`. Throws `invalidFilter`, `invalidValue`, `invalidCursor` and `tooMany`. */
-  list(query: ListQuery, clientId: string): Promise<Members>
+  readonly list: List
 }
 
 export interface UserSearchOptions {

@@ -12,11 +12,11 @@ import { notFound, orConflict } from '../programs/refusals.ts'
 import { changeUser } from '../programs/user-change.ts'
 import type { Members, Value } from './attributes.ts'
 import { assertMatches, assertSchema, namesVersion } from './conditions.ts'
-import { listQueryIn } from './lists.ts'
-import { PATCH_OP, PATH, SEARCH_REQUEST, USER } from './messages.ts'
+import { PATCH_OP, PATH, USER } from './messages.ts'
 import { operationsOf, patched } from './patch.ts'
 import { projectionOf } from './projection.ts'
-import { queryOf, scimAnswer, type ScimOperation } from './serving.ts'
+import { listOperations } from './searches.ts'
+import { queryOf, scimAnswer, type ScimOperation, type ScimResources } from './serving.ts'
 import { readUser, userResource, type SentUser } from './user-resource.ts'
 import { isForeign, USER_SCHEMA } from './user-schema.ts'
 import { createUserSearch } from './user-search.ts'
@@ -24,7 +24,7 @@ import { createUserSearch } from './user-search.ts'
 const READ = 'latchkey:scim:read'
 const WRITE = 'latchkey:scim:write'
 
-export function userOperations(fastify: FastifyInstance): readonly ScimOperation[] {
+export function createScimUsers(fastify: FastifyInstance): ScimResources {
   const { oauth } = fastify
   const { users } = oauth
   const { directory, externalIds, groups, config } = kernelOf(fastify)
@@ -40,7 +40,7 @@ export function userOperations(fastify: FastifyInstance): readonly ScimOperation
     return all.map((user) => userResource(user, { externalId: known.get(user.id), groups: theirs, base }))
   }
 
-  const search = createUserSearch({
+  const { list } = createUserSearch({
     users,
     externalIds,
     find: async (id) => directory.reloadUser(id),
@@ -121,22 +121,8 @@ export function userOperations(fastify: FastifyInstance): readonly ScimOperation
     return answerWith(changed, call)
   }
 
-  return [
-    {
-      method: 'GET',
-      path: '/Users',
-      scope: READ,
-      handle: async ({ request, token }) => scimAnswer(await search.list(queryOf(request), token.clientId)),
-    },
-    ...(['/Users/.search', '/.search'] as const).map((path): ScimOperation => ({
-      method: 'POST',
-      path,
-      scope: READ,
-      async handle({ body, token }) {
-        assertSchema(body, SEARCH_REQUEST)
-        return scimAnswer(await search.list(listQueryIn(body), token.clientId))
-      },
-    })),
+  const operations: readonly ScimOperation[] = [
+    ...listOperations('/Users', list),
     {
       method: 'GET',
       path: '/Users/:id',
@@ -204,6 +190,7 @@ export function userOperations(fastify: FastifyInstance): readonly ScimOperation
       },
     },
   ]
+  return { list, operations }
 }
 
 function assertNoAdministrator({ roles = [] }: SentUser): void {

@@ -176,12 +176,12 @@ export const statements = {
     return `select ${user.columns('id')} from ${user.name} where ${having(user)} order by ${user.column('id')} for update`
   }),
   /** Those with the role $1, behind the id $2, at most $3. */
-  ofRole: statement<Pick<User, 'id' | 'username'>>('users-of-role', (table) => {
+  ofRole: statement<Pick<User, 'id'>>('users-of-role', (table) => {
     const user = table(User)
     // As if all were wanted: in the order of ids, the whole table might be read.
-    return `with held as materialized (select ${user.columns('id', 'username')} from ${user.name}
+    return `with held as materialized (select ${user.columns('id')} from ${user.name}
         where ${user.column('roles')} @> array[$1::text])
-      select "id", "username" from held where "id" > $2 order by "id" limit $3`
+      select "id" from held where "id" > $2 order by "id" limit $3`
   }),
   /** Which of the ids $1 are of users. */
   known: statement<Pick<User, 'id'>>('users-known', (table) => {

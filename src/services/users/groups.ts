@@ -30,11 +30,6 @@ export interface Group {
   readonly updatedAt: number
 }
 
-export interface GroupMember {
-  readonly id: string
-  readonly username: string
-}
-
 /** What a group shall be; ids of members are users'. */
 export interface GroupChange {
   readonly displayName?: string
@@ -53,8 +48,8 @@ export interface Groups {
   find(displayName: string): Promise<Group | null>
   /** Those that stand for one of these roles. */
   ofRoles(roles: readonly string[]): Promise<readonly Group[]>
-  /** In the order of their ids, behind `after`. */
-  members(group: Pick<Group, 'role'>, after?: string, limit?: number): Promise<readonly GroupMember[]>
+  /** Ids of users, in their order, behind `after`. */
+  members(group: Pick<Group, 'role'>, after?: string, limit?: number): Promise<readonly string[]>
   /** Throws `OAuthError`: 409 for a name that is taken, `invalid_request` for one that no role can be made of, or who is no user. */
   create(clientId: string, change: GroupChange & { displayName: string }): Promise<Group>
   /** All of it or nothing; null where there is no such group. `judge` sees it as it is then. Throws as `create`. */
@@ -153,7 +148,7 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
       return rows.map(toGroup).filter(({ role }) => roles.includes(role))
     },
     members: async ({ role }, after = NIL, limit = PAGE) =>
-      database.query(users.ofRole, [role, after, limit]),
+      (await database.query(users.ofRole, [role, after, limit])).map(({ id }) => id),
     async create(clientId, { displayName, externalId = null, ...rest }) {
       const role = roleOf(displayName)
       const id = randomUUID()

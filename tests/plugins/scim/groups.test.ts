@@ -53,7 +53,6 @@ describe('made', () => {
           value: one,
           $ref: `${server.url}/scim/v2/Users/${one}`,
           type: 'User',
-          display: (await users.get(one)).username,
         },
       ]),
       meta: {
@@ -309,6 +308,23 @@ describe('listed', () => {
     expect((await find('colour eq "red"')).scimType).toBe('invalidFilter')
   }) // prettier-ignore
 })
+
+test('a search over everything finds people and groups, page by page', async () => {
+  const one = await somebody()
+  await users.update({ id: one }, { name: 'Everything Else' })
+  const { id } = await group({ displayName: 'Everything' })
+  const search = async (query: object) => (await call!('POST', '/.search', query)).body
+  const found = await search({ filter: 'displayName sw "everything"' })
+  expect([found.totalResults, found.Resources.map((each: { id: string }) => each.id)]).toEqual([2, [one, id]])
+  const second = await search({ filter: 'displayName sw "everything"', startIndex: 2, count: 5 })
+  expect([second.totalResults, second.startIndex, second.Resources.map((each: { id: string }) => each.id)]).toEqual([2, 2, [id]])
+  expect((await search({ filter: 'displayName sw "everything"', count: 1 })).Resources).toHaveLength(1)
+  // What groups have not, users have.
+  expect((await search({ filter: `userName eq "${(await users.get(one)).username}"` })).totalResults).toBe(1)
+  expect((await search({ filter: 'members pr and displayName eq "none"' })).totalResults).toBe(0)
+  expect((await search({ filter: 'colour eq "red"' })).scimType).toBe('invalidFilter')
+  expect((await search({ cursor: '' })).scimType).toBe('invalidCursor')
+}) // prettier-ignore
 
 test('a group with very many members is answered without them', async () => {
   const { id } = await group({ displayName: 'Everybody' })
