@@ -56,8 +56,14 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
     }
   }
 
-  function only(user: Promise<User | null>): Source {
-    return async () => ({ users: [await user].filter((one) => one !== null), next: null })
+  /** Asked when it comes to that: of a promise that waits meanwhile, nobody would hear that it fails. */
+  function only(ask: () => Promise<User | null>): Source {
+    return async () => ({ users: [await ask()].filter((one) => one !== null), next: null })
+  }
+
+  async function owner(clientId: string, externalId: string): Promise<User | null> {
+    const id = await externalIds.owner(clientId, externalId)
+    return id === null ? null : find(id)
   }
 
   /** At least all that fit, and as few others as can be. */
@@ -65,10 +71,9 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
     const wanted = lookedUp(filter, BY_IDENTIFIER, BY_BEGINNING)
     if (wanted === undefined) return all
     const { name, is, value } = wanted
-    if (is === 'eq' && name === 'id') return only(find(value))
-    if (is === 'eq' && name === 'userName') return only(users.find(value))
-    if (is === 'eq' && name === 'externalId')
-      return only(externalIds.owner(clientId, value).then(async (id) => (id === null ? null : find(id))))
+    if (is === 'eq' && name === 'id') return only(async () => find(value))
+    if (is === 'eq' && name === 'userName') return only(async () => users.find(value))
+    if (is === 'eq' && name === 'externalId') return only(async () => owner(clientId, value))
     return beginningWith(value)
   }
 
