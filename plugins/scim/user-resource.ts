@@ -156,6 +156,11 @@ function textsOf(sent: Members, names: Readonly<Record<string, string>>): Member
   return Object.fromEntries(Object.entries(names).map(([name, claim]) => [claim, textOf(sent, name)]))
 }
 
+/** The value that their address is of; a patch that says nothing of it leaves this very object there. */
+export function keptEmail({ emails }: Members): Members | undefined {
+  return keptOf(emails, 'emails', ONLY.emails.type)
+}
+
 /** The primary value, or else the one of the type, or of none. */
 function keptOf(value: Value, name: string, type: string): Members | undefined {
   const all = valuesOf(value).map((one) => complexOf(one, name))

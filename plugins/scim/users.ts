@@ -17,7 +17,7 @@ import { operationsOf, patched } from './patch.ts'
 import { projectionOf } from './projection.ts'
 import { listOperations } from './searches.ts'
 import { queryOf, scimAnswer, type ScimOperation, type ScimResources } from './serving.ts'
-import { readUser, userResource, type SentUser } from './user-resource.ts'
+import { keptEmail, readUser, userResource, type SentUser } from './user-resource.ts'
 import { isForeign, USER_SCHEMA } from './user-schema.ts'
 import { createUserSearch } from './user-search.ts'
 
@@ -172,7 +172,7 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
           const now = patched(had, operations, { schema: USER_SCHEMA, isForeign })
           // Whoever takes all roles means that there are none.
           const sent = { roles: [], ...readUser(now) }
-          return { sent, tellsEmail: now['emails'] !== had['emails'] }
+          return { sent, tellsEmail: keptEmail(now) !== keptEmail(had) }
         })
       },
     },
