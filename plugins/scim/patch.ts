@@ -28,6 +28,8 @@ export interface Operation {
 
 const OPERATIONS = ['add', 'replace', 'remove'] as const
 const MOST = 100
+/** Of one attribute: each change looks at all of them. */
+const MOST_VALUES = 100
 
 /** Throws `invalidSyntax`, `invalidValue` and `noTarget`. */
 export function operationsOf(body: Members): readonly Operation[] {
@@ -134,6 +136,7 @@ function severalChanged(
 ): readonly Value[] | undefined {
   const { attribute, sub, which } = path
   const before = valuesOf(had[attribute.name])
+  assertFew(valuesOf(value), attribute)
   const left =
     which !== undefined || sub !== undefined
       ? someChanged(before, op, path, soleOf(value))
@@ -142,12 +145,18 @@ function severalChanged(
         : op === 'replace'
           ? valuesOf(value)
           : withThese(before, valuesOf(value))
+  assertFew(left, attribute)
   return left.length > 0 ? left : undefined
+}
+
+function assertFew({ length }: readonly Value[], { name }: Attribute): void {
+  if (length > MOST_VALUES) throw scimError('invalidValue', `${name} has more than ${MOST_VALUES} values`)
 }
 
 /** §3.5.2.1: what is there already is not there twice, and what is added as the primary one is the only one. */
 function withThese(before: readonly Value[], added: readonly Value[]): readonly Value[] {
-  const fresh = added.filter((one) => !before.some((old) => JSON.stringify(old) === JSON.stringify(one)))
+  const known = new Set(before.map((one) => JSON.stringify(one)))
+  const fresh = added.filter((one) => !known.has(JSON.stringify(one)))
   const takesOver = fresh.some((one) => isMembers(one) && memberOf(one, 'primary') === true)
   const kept = takesOver ? before.map((one) => (isMembers(one) ? { ...one, primary: false } : one)) : before
   return [...kept, ...fresh]

@@ -98,11 +98,14 @@ const NOT_KEPT_WITHIN: ReadonlySet<string> = new Set([
   'formatted', 'honorificprefix', 'honorificsuffix', 'display', 'primary', 'type',
 ]) // prettier-ignore
 
+/** A name, which of its values, and one within. Of no part that another could have read too, so that what does not fit is soon seen. */
+const PATH = /^(?:urn:[^[]*:)?(\w+)(\[[^\]]*\])?(?:\.(\w*))?$/
+
 /** Whether a path is of an extension, or of an attribute of RFC 7643 that is not kept here. */
 export function isForeign(path: string): boolean {
   const lower = path.toLowerCase()
   if (lower.startsWith('urn:') && !`${lower}:`.startsWith(`${USER.toLowerCase()}:`)) return true
-  const [, name = '', , sub = ''] = /^(?:urn:.*:)?(\w+)(\[[^\]]*\])?\.?(\w*)$/.exec(lower) ?? []
+  const [, name = '', , sub = ''] = PATH.exec(lower) ?? []
   if (NOT_KEPT.has(name)) return true
   const { subAttributes = [] } = attributeOf(USER_SCHEMA.attributes, name) ?? {}
   const isOfOne = subAttributes.length > 0 && attributeOf(subAttributes, sub) === undefined

@@ -1,6 +1,6 @@
 /** What somebody does who means harm to the server, or to those it knows, and has a token of SCIM or is one of its users. */
-import { expect, onTestFinished, test } from 'vitest'
-import { patchOf, scimAs, startScim } from '../../support/scim.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { patchOf, scimAs, startScim, USER } from '../../support/scim.ts'
 
 const server = await startScim()
 const { users } = server.server.oauth
@@ -35,4 +35,23 @@ test('a change of something else vouches for no address that the directory never
   const work = { op: 'replace', path: 'emails[type eq "work"].value', value: 'mallory@example.com' }
   await send('PATCH', `/Users/${id}`, patchOf(work))
   expect((await people.get(id)).claims).toMatchObject({ email: 'mallory@example.com', email_verified: true })
+}) // prettier-ignore
+
+describe('a body of 64 KiB keeps the process busy for no time worth naming', () => {
+  const ones = (length: number, value: unknown): unknown[] => Array.from({ length }, () => value)
+  const long = Array.from({ length: 330 }, () => 'value pr').join(' or ')
+
+  test.each<[string, readonly object[]]>([
+    ['many values beside many others', [1, 2].map((one) => ({ op: 'add', path: 'emails', value: ones(12_000, one) }))],
+    ['many values that are looked at by long filters', [{ op: 'add', path: 'emails', value: ones(9000, {}) }, ...ones(7, { op: 'replace', path: `emails[${long}].value`, value: 'x' }) as object[]]],
+    ['a path that is none', [{ op: 'add', path: `${'a'.repeat(60_000)}!`, value: 1 }]],
+    ['a name that is none', [{ op: 'add', value: { [`${'a'.repeat(60_000)}!`]: 1 } }]],
+    ['a path with many brackets', [{ op: 'add', path: `${USER}:${'a[:'.repeat(20_000)}`, value: 1 }]],
+  ])('%s', async (_name, operations) => {
+    const { id } = (await users.find('alice'))!
+    const began = process.cpuUsage()
+    const { status, body } = await call('PATCH', `/Users/${id}`, patchOf(...operations))
+    expect([status, body.status]).toEqual([400, '400'])
+    expect(process.cpuUsage(began).user / 1000).toBeLessThan(400)
+  })
 }) // prettier-ignore
