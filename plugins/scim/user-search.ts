@@ -12,13 +12,22 @@ import type { Members } from './attributes.ts'
 import { scimError } from './errors.ts'
 import { parseFilter, type Filter } from './filter.ts'
 import { fits } from './matching.ts'
-import { countOf, listResponse, lookedUp, startIndexOf, type List, type ListQuery } from './lists.ts'
+import {
+  countOf,
+  listResponse,
+  lookedUp,
+  MOST_COUNT,
+  startIndexOf,
+  type List,
+  type ListQuery,
+} from './lists.ts'
 import { projectionOf } from './projection.ts'
+import { createTurns } from './turns.ts'
 import { USER_SCHEMA } from './user-schema.ts'
 
-/** Users that one request looks through. */
+/** Users that one request looks through; in smaller batches, fewer. */
 export const MOST_EXAMINED = 10_000
-const BATCH = 500
+const BATCH = MOST_COUNT
 const BY_IDENTIFIER = ['id', 'userName', 'externalId']
 const BY_BEGINNING = ['userName', 'displayName', 'emails', 'emails.value']
 
@@ -43,6 +52,8 @@ interface Batch {
 type Source = (after: readonly string[], limit: number) => Promise<Batch>
 
 export function createUserSearch({ users, externalIds, find, resourcesOf }: UserSearchOptions): UserSearch {
+  const inTurn = createTurns()
+
   const all: Source = async ([after = ''], limit) => {
     const found = await users.list({ after, limit })
     return { users: found, next: found.length < limit ? null : [found.at(-1)!.username] }
@@ -86,13 +97,26 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
     return resources.filter((one) => fits(filter, one))
   }
 
+  /** The first at once, the others when it is the client's turn, while `look` says where they go on. */
+  async function throughBatches(
+    clientId: string,
+    from: readonly string[],
+    look: (after: readonly string[]) => Promise<Batch['next']>,
+  ): Promise<void> {
+    const next = await look(from)
+    if (next === null) return
+    await inTurn(clientId, async () => {
+      for (let after: Batch['next'] = next; after !== null;) after = await look(after)
+    })
+  }
+
   /** All of them, so that they can be counted. */
   async function allFitting(filter: Filter, clientId: string): Promise<readonly Members[]> {
     const source = sourceOf(filter, clientId)
     const found: Members[] = []
     let examined = 0
-    for (let after: readonly string[] | null = []; after !== null;) {
-      const { users: batch, next }: Batch = await source(after, BATCH)
+    await throughBatches(clientId, [], async (after) => {
+      const { users: batch, next } = await source(after, BATCH)
       found.push(...(await fitting(filter, batch, clientId)))
       examined += batch.length
       if (next !== null && examined >= MOST_EXAMINED)
@@ -100,8 +124,8 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
           'tooMany',
           `the filter looks through more than ${MOST_EXAMINED} users: name one, or go on by cursor`,
         )
-      after = next
-    }
+      return next
+    })
     return found.toSorted(byName)
   }
 
@@ -116,21 +140,21 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
     return listResponse({ totalResults: await users.count(), startIndex }, await resourcesOf(page, clientId))
   }
 
-  /** The last page is the one without `nextCursor`; others may have fewer than were asked for. */
+  /** The last page is the one without `nextCursor`; others may have fewer than were asked for, and none. */
   async function byCursor(query: ListQuery, filter: Filter | undefined, clientId: string): Promise<Members> {
     const count = Math.max(1, countOf(query))
     const source = filter === undefined ? all : sourceOf(filter, clientId)
-    let after = partsOf(query.cursor ?? '')
-    for (let examined = 0; ;) {
+    let page: { readonly found: readonly Members[]; readonly next: Batch['next'] } = { found: [], next: null }
+    let batches = 0
+    await throughBatches(clientId, partsOf(query.cursor ?? ''), async (after) => {
       const { users: batch, next } = await source(after, count)
       const found =
         filter === undefined ? await resourcesOf(batch, clientId) : await fitting(filter, batch, clientId)
-      examined += batch.length
-      if (next === null) return listResponse({}, found)
-      if (found.length > 0 || examined >= MOST_EXAMINED)
-        return listResponse({ nextCursor: cursorOf(next) }, found)
-      after = next
-    }
+      page = { found, next }
+      batches++
+      return found.length > 0 || batches >= MOST_EXAMINED / MOST_COUNT ? null : next
+    })
+    return listResponse(page.next === null ? {} : { nextCursor: cursorOf(page.next) }, page.found)
   }
 
   return {

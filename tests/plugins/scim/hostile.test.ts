@@ -1,6 +1,6 @@
 /** What somebody does who means harm to the server, or to those it knows, and has a token of SCIM or is one of its users. */
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { patchOf, scimAs, startScim, USER } from '../../support/scim.ts'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { ERROR, patchOf, scimAs, startScim, USER, type CallScim } from '../../support/scim.ts'
 
 const server = await startScim()
 const { users } = server.server.oauth
@@ -55,3 +55,35 @@ describe('a body of 64 KiB keeps the process busy for no time worth naming', () 
     expect(process.cpuUsage(began).user / 1000).toBeLessThan(400)
   })
 }) // prettier-ignore
+
+describe('where there are very many users', () => {
+  beforeAll(async () => {
+    await server.database.query(
+      `insert into users (id, username, username_key, claims, roles)
+        select gen_random_uuid(), 'x' || n, 'x' || n, '{}', '{}' from generate_series(1, 9000) n`,
+      [],
+    )
+  })
+
+  const listed = async (send: CallScim, query: Record<string, string>) =>
+    send('GET', `/Users?${new URLSearchParams(query).toString()}`)
+
+  test('who looks through them again and again at once waits, and nobody else does', async () => {
+    const other = await scimAs(server, 'other')
+    const all = Array.from({ length: 20 }, async () => listed(call, { filter: 'id pr', count: '1' }))
+    expect((await listed(other, { filter: 'id pr', count: '1' })).body.totalResults).toBeGreaterThan(9000)
+    expect((await listed(call, { filter: 'userName eq "x7"' })).body.totalResults).toBe(1)
+    const answers = await Promise.all(all)
+    const refused = answers.filter(({ status }) => status === 503)
+    expect([refused.length, answers.filter(({ status }) => status === 200).length]).toEqual([16, 4])
+    expect(refused[0]!.headers.get('retry-after')).toMatch(/^\d+$/)
+    expect(refused[0]!.body).toMatchObject({ schemas: [ERROR], status: '503' })
+    expect((await listed(call, { filter: 'id pr', count: '1' })).status).toBe(200)
+  })
+
+  test('small pages of a filter that nobody fits ask the database so often and no more', async () => {
+    const asked = vi.spyOn(users, 'list')
+    const { body } = await listed(call, { filter: 'nickName eq "none"', cursor: '', count: '1' })
+    expect([body.Resources, typeof body.nextCursor, asked.mock.calls.length]).toEqual([[], 'string', 50])
+  })
+})
