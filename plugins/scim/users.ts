@@ -7,6 +7,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { withProofs } from '../../src/protocol/claims.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import type { Group } from '../../src/services/users/groups.ts'
 import { ADMIN } from '../../src/services/users/user.ts'
 import { notFound, orConflict } from '../programs/refusals.ts'
 import { changeUser } from '../programs/user-change.ts'
@@ -68,21 +69,24 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
     return user
   }
 
-  async function answerWith(user: User, call: BearerCall, status = 200): Promise<Answer> {
-    const project = projectionOf(USER_SCHEMA, queryOf(call.request))
-    const resource = await resourceOf(user, call)
-    const location = status === 201 ? { location: `${base}/Users/${user.id}` } : {}
-    return scimAnswer(project(resource), { status, headers: { etag: versionIn(resource), ...location } })
+  /** How the request wants to be answered: judged before anything of it is done. */
+  function answering({ request }: BearerCall): (resource: Members, status?: number) => Answer {
+    const project = projectionOf(USER_SCHEMA, queryOf(request))
+    return (resource, status = 200) => {
+      const location = status === 201 ? { location: `${base}/Users/${String(resource['id'])}` } : {}
+      return scimAnswer(project(resource), { status, headers: { etag: versionIn(resource), ...location } })
+    }
+  }
+
+  /** What was done is answered as it was done: to read it again could fail, and tell the client that nothing was. */
+  async function done(work: Promise<User>, sent: SentUser, theirs: readonly Group[]): Promise<Members> {
+    const user = await orUniqueness(work, sent)
+    return userResource(user, { externalId: sent.externalId ?? undefined, groups: theirs, base })
   }
 
   /** That an address is verified, where directories are believed about that. */
   function proofOf({ email }: Bag): Bag {
     return config.SCIM_TRUST_EMAIL && typeof email === 'string' ? { email_verified: true } : {}
-  }
-
-  /** What they have of groups is changed there. */
-  async function rolesOfGroups({ roles }: User): Promise<readonly string[]> {
-    return (await groups.ofRoles(roles)).map(({ role }) => role)
   }
 
   async function orUniqueness<T>(work: Promise<T>, { username, claims }: SentUser): Promise<T> {
@@ -100,6 +104,7 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
     call: BearerCall,
     read: (user: User) => Promise<{ sent: SentUser; tellsEmail: boolean }>,
   ): Promise<Answer> {
+    const answerWith = answering(call)
     const changed = await changeUser(
       async () => findToChange(call),
       async (user, judge) => {
@@ -107,18 +112,21 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
         assertNoAdministrator(sent)
         const { username, password, roles, active, externalId, claims } = sent
         const proof = tellsEmail ? proofOf(claims) : {}
+        const theirs = await groups.ofRoles([...user.roles, ...(roles ?? [])])
+        // What they have of groups is changed there.
+        const ofGroups = theirs.map(({ role }) => role).filter((role) => user.roles.includes(role))
         const members = {
           username,
           ...(password === undefined ? {} : { password }),
-          ...(roles === undefined ? {} : { roles: [...roles, ...(await rolesOfGroups(user))] }),
+          ...(roles === undefined ? {} : { roles: [...roles, ...ofGroups] }),
           ...withProofs({ ...changesOf(claims, user.claims), ...proof }, user.claims),
         }
         const also = externalIds.setting(call.token.clientId, externalId)
         const updating = users.update(user, members, { mayRename: true, enabled: active, judge, also })
-        return orUniqueness(updating, sent)
+        return done(updating, sent, theirs)
       },
     )
-    return answerWith(changed, call)
+    return answerWith(changed)
   }
 
   const operations: readonly ScimOperation[] = [
@@ -128,12 +136,12 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
       path: '/Users/:id',
       scope: READ,
       async handle(call) {
-        const user = await findUser(call)
-        const etag = versionIn(await resourceOf(user, call))
+        const resource = await resourceOf(await findUser(call), call)
+        const etag = versionIn(resource)
         const known = call.request.headers['if-none-match']
         if (known !== undefined && namesVersion(known, etag))
           return answer({ status: 304, headers: { etag } })
-        return answerWith(user, call)
+        return answering(call)(resource)
       },
     },
     {
@@ -142,13 +150,15 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
       scope: WRITE,
       async handle(call) {
         assertSchema(call.body, USER)
+        const answerWith = answering(call)
         const sent = readUser(call.body)
         assertNoAdministrator(sent)
         const { username, password, roles, active, externalId, claims } = sent
         const members = { username, password, roles, ...claims, ...proofOf(claims) }
         const also = externalIds.setting(call.token.clientId, externalId)
+        const theirs = await groups.ofRoles(roles ?? [])
         const creating = users.create(members, { disabled: active === false, also })
-        return answerWith(await orUniqueness(creating, sent), call, 201)
+        return answerWith(await done(creating, sent, theirs), 201)
       },
     },
     {

@@ -37,6 +37,14 @@ test('a change of something else vouches for no address that the directory never
   expect((await people.get(id)).claims).toMatchObject({ email: 'mallory@example.com', email_verified: true })
 }) // prettier-ignore
 
+test('who cannot be answered as they ask has nothing done for them', async () => {
+  const both = 'attributes=id&excludedAttributes=meta'
+  const { id } = (await users.find('alice'))!
+  for (const [method, path, body] of [['POST', '/Users', { userName: 'half' }], ['PUT', `/Users/${id}`, { userName: 'alice', nickName: 'Al' }], ['PATCH', `/Users/${id}`, patchOf({ op: 'add', path: 'nickName', value: 'Al' })]] as const)
+    expect((await call(method, `${path}?${both}`, body)).body.scimType).toBe('invalidSyntax')
+  expect([await users.find('half'), (await users.find('alice'))!.claims['nickname']]).toEqual([null, undefined])
+}) // prettier-ignore
+
 describe('a body of 64 KiB keeps the process busy for no time worth naming', () => {
   const ones = (length: number, value: unknown): unknown[] => Array.from({ length }, () => value)
   const long = Array.from({ length: 330 }, () => 'value pr').join(' or ')
