@@ -117,6 +117,20 @@ test('a program that registers clients gives nobody these scopes', async () => {
   expect(await oauth.clients.find('sneaky')).toBeNull()
 })
 
+test('nor does it take the address of SCIM before that is switched on', async () => {
+  const off = await startServer({ ADMIN_API: 'on' }, { seed: { ...SEED, users: [ROOT], clients: PROGRAMS } })
+  const apps = callerWith(off, await tokenOf(off, 'apps'))
+  for (const name of [`${off.url}/scim/v2`, `${off.url}/scim/v2/`]) {
+    expect((await apps('POST', '/resources', { resource: name })).status).toBe(403)
+    expect(
+      (await apps('POST', '/resources', { resource: 'https://a.example', aliases: [name] })).status,
+    ).toBe(403)
+  }
+  const other = { resource: 'https://a.example', aliases: ['https://b.example'] }
+  expect((await apps('POST', '/resources', other)).status).toBe(201)
+  await startBeside(off, { SCIM: 'on' })
+})
+
 test('what it needs is registered once, and what is removed of it stays so', async () => {
   await oauth.clients.delete('viewer')
   await oauth.resources.deleteScope('latchkey:scim:read')
