@@ -99,19 +99,18 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
     )
   }
 
-  /** `read` says of a user as they are what was sent of them, and whether that speaks of their address. */
+  /** `read` says of a user as they are what was sent of them, and what that proves. */
   async function replace(
     call: BearerCall,
-    read: (user: User) => Promise<{ sent: SentUser; tellsEmail: boolean }>,
+    read: (user: User) => Promise<{ sent: SentUser; proof: Bag }>,
   ): Promise<Answer> {
     const answerWith = answering(call)
     const changed = await changeUser(
       async () => findToChange(call),
       async (user, judge) => {
-        const { sent, tellsEmail } = await read(user)
+        const { sent, proof } = await read(user)
         assertNoAdministrator(sent)
         const { username, password, roles, active, externalId, claims } = sent
-        const proof = tellsEmail ? proofOf(claims) : {}
         const theirs = await groups.ofRoles([...user.roles, ...(roles ?? [])])
         // What they have of groups is changed there.
         const ofGroups = theirs.map(({ role }) => role).filter((role) => user.roles.includes(role))
@@ -167,7 +166,8 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
       scope: WRITE,
       async handle(call) {
         assertSchema(call.body, USER)
-        return replace(call, async () => ({ sent: readUser(call.body), tellsEmail: true }))
+        const sent = readUser(call.body)
+        return replace(call, async () => ({ sent, proof: proofOf(sent.claims) }))
       },
     },
     {
@@ -180,9 +180,11 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
         return replace(call, async (user) => {
           const had = await resourceOf(user, call)
           const now = patched(had, operations, { schema: USER_SCHEMA, isForeign })
-          // Whoever takes all roles means that there are none.
-          const sent = { roles: [], ...readUser(now) }
-          return { sent, tellsEmail: keptEmail(now) !== keptEmail(had) }
+          const sent = readUser(now)
+          const proof = keptEmail(now) === keptEmail(had) ? {} : proofOf(sent.claims)
+          // What SCIM has no words for stays. Whoever takes all roles means that there are none.
+          const claims = changesOf(sent.claims, readUser(had).claims)
+          return { sent: { roles: [], ...sent, claims }, proof }
         })
       },
     },

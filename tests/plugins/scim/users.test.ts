@@ -289,6 +289,17 @@ describe('renamed', () => {
   }) // prettier-ignore
 })
 
+test('a change leaves what SCIM has no words for', async () => {
+  const claims = {
+    website: 'https://own.example/',
+    'name#de': 'Zoé',
+    address: { locality: 'Oslo', building: '7' },
+  }
+  const { id } = await users.create({ username: 'more-than-scim', ...claims })
+  await call('PATCH', `/Users/${id}`, patchOf({ op: 'add', path: 'nickName', value: 'M' }))
+  expect((await users.get(id)).claims).toEqual({ ...claims, nickname: 'M' })
+})
+
 describe('ended', () => {
   test('who is made inactive has no session and no token any more', async () => {
     const tokens = await getTokens(server, { scope: 'openid read_books' })
