@@ -60,12 +60,23 @@ export function createScimGroups(fastify: FastifyInstance): ScimResources {
     return resources
   }
 
-  async function answerWith(group: Group, { token, request }: BearerCall, status = 200): Promise<Answer> {
+  /** How the request wants to be answered: judged before anything of it is done. */
+  function answering({ token: { clientId }, request }: BearerCall) {
     const asked = queryOf(request)
     const project = projectionOf(GROUP_SCHEMA, asked)
-    const [resource] = await resourcesOf([group], token.clientId, asksForMembers(asked))
-    const location = status === 201 ? { location: `${base}/Groups/${group.id}` } : {}
-    return scimAnswer(project(resource!), { status, headers: { etag: versionOf(group), ...location } })
+    const tell = (group: Group, members: readonly string[] | undefined, status = 200): Answer => {
+      const location = status === 201 ? { location: `${base}/Groups/${group.id}` } : {}
+      const headers = { etag: versionOf(group), ...location }
+      return scimAnswer(project(groupResource(group, members, { clientId, base })), { status, headers })
+    }
+    const members = async (group: Group) =>
+      asksForMembers(asked) ? membersOf(group, MOST_MEMBERS) : undefined
+    return {
+      found: async (group: Group): Promise<Answer> => tell(group, await members(group)),
+      /** What is done is told, also where its members are too many for that, or cannot be read any more. */
+      done: async (group: Group, status?: number): Promise<Answer> =>
+        tell(group, await members(group).catch(() => undefined), status),
+    }
   }
 
   async function candidates(filter: Filter | undefined): Promise<readonly Group[]> {
@@ -106,9 +117,10 @@ export function createScimGroups(fastify: FastifyInstance): ScimResources {
 
   async function change(call: BearerCall, read: () => Parameters<typeof groups.update>[2]): Promise<Answer> {
     const { path, token } = call
+    const { done } = answering(call)
     const group = await groups.update(path['id'] ?? '', token.clientId, read(), judging(call))
     if (group === null) throw notFound('group')
-    return answerWith(group, call)
+    return done(group)
   }
 
   const operations: readonly ScimOperation[] = [
@@ -120,7 +132,7 @@ export function createScimGroups(fastify: FastifyInstance): ScimResources {
       async handle(call) {
         const group = await groups.get(call.path['id'] ?? '')
         if (group === null) throw notFound('group')
-        return answerWith(group, call)
+        return answering(call).found(group)
       },
     },
     {
@@ -129,10 +141,11 @@ export function createScimGroups(fastify: FastifyInstance): ScimResources {
       scope: WRITE,
       async handle(call) {
         assertSchema(call.body, GROUP)
+        const { done } = answering(call)
         // Who has the role already is in it from the beginning.
         const { members, ...rest } = readGroup(call.body)
         const made = await groups.create(call.token.clientId, { ...rest, added: members })
-        return answerWith(made, call, 201)
+        return done(made, 201)
       },
     },
     {
