@@ -107,7 +107,7 @@ export interface SentUser {
   /** Absent: as it is. */
   readonly active?: boolean
   readonly password?: string
-  readonly roles?: readonly string[]
+  readonly roles?: readonly string[] | undefined
   /** Every claim that SCIM knows; null for one that is not there. */
   readonly claims: Bag
 }

@@ -1,4 +1,5 @@
 /** `/Users`: people whom a directory elsewhere knows (RFC 7644 §3). Administrators are seen, and never changed. */
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { answer, type Answer } from '../../src/doors/answer.ts'
 import type { BearerCall } from '../../src/doors/endpoint.ts'
@@ -182,9 +183,11 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
           const now = patched(had, operations, { schema: USER_SCHEMA, isForeign })
           const sent = readUser(now)
           const proof = keptEmail(now) === keptEmail(had) ? {} : proofOf(sent.claims)
-          // What SCIM has no words for stays. Whoever takes all roles means that there are none.
-          const claims = changesOf(sent.claims, readUser(had).claims)
-          return { sent: { roles: [], ...sent, claims }, proof }
+          const before = readUser(had)
+          // What SCIM has no words for stays, and so do roles of which the patch says nothing. Whoever takes all of them means that there are none.
+          const claims = changesOf(sent.claims, before.claims)
+          const roles = isDeepStrictEqual(sent.roles, before.roles) ? undefined : (sent.roles ?? [])
+          return { sent: { ...sent, roles, claims }, proof }
         })
       },
     },

@@ -1,6 +1,6 @@
 /** What somebody does who means harm to the server, or to those it knows, and has a token of SCIM or is one of its users. */
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { ERROR, patchOf, scimAs, startScim, USER, type CallScim } from '../../support/scim.ts'
+import { ERROR, GROUP, patchOf, scimAs, startScim, USER, type CallScim } from '../../support/scim.ts'
 
 const server = await startScim()
 const { users } = server.server.oauth
@@ -42,8 +42,25 @@ test('who cannot be answered as they ask has nothing done for them', async () =>
   const { id } = (await users.find('alice'))!
   for (const [method, path, body] of [['POST', '/Users', { userName: 'half' }], ['PUT', `/Users/${id}`, { userName: 'alice', nickName: 'Al' }], ['PATCH', `/Users/${id}`, patchOf({ op: 'add', path: 'nickName', value: 'Al' })]] as const)
     expect((await call(method, `${path}?${both}`, body)).body.scimType).toBe('invalidSyntax')
+  const group = { schemas: [GROUP], displayName: 'Half' }
+  expect((await call('POST', `/Groups?${both}`, group)).body.scimType).toBe('invalidSyntax')
+  const { status, body: made } = await call('POST', '/Groups', group)
+  expect(status).toBe(201)
+  for (const [method, sent] of [['PUT', { ...group, displayName: 'Whole' }], ['PATCH', patchOf({ op: 'replace', path: 'displayName', value: 'Whole' })]] as const)
+    expect((await call(method, `/Groups/${made.id}?${both}`, sent)).body.scimType).toBe('invalidSyntax')
+  expect((await call('GET', `/Groups/${made.id}`)).body.displayName).toBe('Half')
   expect([await users.find('half'), (await users.find('alice'))!.claims['nickname']]).toEqual([null, undefined])
 }) // prettier-ignore
+
+test('who is in more groups than anybody is given roles is let go all the same', async () => {
+  const { id } = await users.create({ username: 'everywhere', nickname: 'E' })
+  const members = [{ value: id }]
+  for (let n = 0; n < 51; n++)
+    await call('POST', '/Groups', { schemas: [GROUP], displayName: `Everywhere ${n}`, members })
+  const off = patchOf({ op: 'replace', path: 'active', value: false })
+  expect((await call('PATCH', `/Users/${id}`, off)).body.active).toBe(false)
+  expect(await users.get(id)).toMatchObject({ disabled: true, roles: { length: 51 } })
+})
 
 describe('a body of 64 KiB keeps the process busy for no time worth naming', () => {
   const ones = (length: number, value: unknown): unknown[] => Array.from({ length }, () => value)
@@ -87,6 +104,25 @@ describe('where there are very many users', () => {
     expect(refused[0]!.headers.get('retry-after')).toMatch(/^\d+$/)
     expect(refused[0]!.body).toMatchObject({ schemas: [ERROR], status: '503' })
     expect((await listed(call, { filter: 'id pr', count: '1' })).status).toBe(200)
+  })
+
+  test('a group with more members than one answer has is changed, and told without them', async () => {
+    await server.database.query(
+      `update users set roles = array_append(roles, 'huge') where username like 'x%'`,
+      [],
+    )
+    await server.database.query(
+      `insert into users (id, username, username_key, claims, roles)
+        select gen_random_uuid(), 'y' || n, 'y' || n, '{}', '{huge}' from generate_series(1, 1100) n`,
+      [],
+    )
+    const made = await call('POST', '/Groups', { schemas: [GROUP], displayName: 'huge' })
+    expect([made.status, made.body.displayName, made.body.members]).toEqual([201, 'huge', undefined])
+    const { id } = (await users.find('alice'))!
+    const change = patchOf({ op: 'add', path: 'members', value: [{ value: id }] })
+    expect((await call('PATCH', `/Groups/${made.body.id}`, change)).status).toBe(200)
+    expect((await users.get(id)).roles).toContain('huge')
+    expect((await call('GET', `/Groups/${made.body.id}`)).body.scimType).toBe('tooMany')
   })
 
   test('small pages of a filter that nobody fits ask the database so often and no more', async () => {
