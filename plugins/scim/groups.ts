@@ -18,6 +18,7 @@ import { GROUP, PATCH_OP, PATH } from './messages.ts'
 import { operationsOf } from './patch.ts'
 import { projectionOf } from './projection.ts'
 import { listOperations } from './searches.ts'
+import { createTurns } from './turns.ts'
 import { queryOf, scimAnswer, type ScimOperation, type ScimResources } from './serving.ts'
 
 const READ = 'latchkey:scim:read'
@@ -30,6 +31,7 @@ const GROUPS = 100
 export function createScimGroups(fastify: FastifyInstance): ScimResources {
   const { groups } = kernelOf(fastify)
   const base = `${fastify.oauth.issuer}${PATH}`
+  const inTurn = createTurns()
 
   async function membersOf(group: Group, room: number): Promise<readonly string[]> {
     const found: string[] = []
@@ -106,8 +108,12 @@ export function createScimGroups(fastify: FastifyInstance): ScimResources {
   async function fitting(filter: Filter | undefined, clientId: string): Promise<readonly Group[]> {
     const all = await candidates(filter)
     if (filter === undefined) return all
-    const resources = await resourcesOf(all, clientId, mentionsMembers(filter))
-    return all.filter((_group, at) => fits(filter, resources[at]!))
+    const look = async (): Promise<readonly Group[]> => {
+      const resources = await resourcesOf(all, clientId, mentionsMembers(filter))
+      return all.filter((_group, at) => fits(filter, resources[at]!))
+    }
+    // For each of them the database is asked.
+    return mentionsMembers(filter) && all.length > GROUPS ? inTurn(clientId, look) : look()
   }
 
   const judging =

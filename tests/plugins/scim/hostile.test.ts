@@ -106,6 +106,19 @@ describe('where there are very many users', () => {
     expect((await listed(call, { filter: 'id pr', count: '1' })).status).toBe(200)
   })
 
+  test('nor does who looks for a member in very many groups again and again at once', async () => {
+    await server.database.query(
+      `insert into plugin_records (kind, record_id, record_key, value)
+        select 'scim-group', gen_random_uuid(), 'g' || n, jsonb_build_object('displayName', 'g' || n, 'externalIds', '{}'::jsonb)
+        from generate_series(1, 200) n`,
+      [],
+    )
+    const look = async () => call('GET', `/Groups?${new URLSearchParams({ filter: 'members.value eq "x"' }).toString()}`)
+    const statuses = (await Promise.all(Array.from({ length: 20 }, look))).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(4)
+    expect((await call('GET', '/Groups?filter=displayName%20eq%20%22g7%22')).body.totalResults).toBe(1)
+  }) // prettier-ignore
+
   test('a group with more members than one answer has is changed, and told without them', async () => {
     await server.database.query(
       `update users set roles = array_append(roles, 'huge') where username like 'x%'`,
