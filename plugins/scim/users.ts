@@ -85,9 +85,11 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
     return userResource(user, { externalId: sent.externalId ?? undefined, groups: theirs, base })
   }
 
-  /** That an address is verified, where directories are believed about that. */
-  function proofOf({ email }: Bag): Bag {
-    return config.SCIM_TRUST_EMAIL && typeof email === 'string' ? { email_verified: true } : {}
+  /** That an address is verified, where directories are believed about that; not of one by which somebody else signs in as their user name. */
+  async function proofOf({ email }: Bag, self?: User): Promise<Bag> {
+    if (!config.SCIM_TRUST_EMAIL || typeof email !== 'string') return {}
+    const named = await users.find(email)
+    return named === null || named.id === self?.id ? { email_verified: true } : {}
   }
 
   async function orUniqueness<T>(work: Promise<T>, { username, claims }: SentUser): Promise<T> {
@@ -154,7 +156,7 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
         const sent = readUser(call.body)
         assertNoAdministrator(sent)
         const { username, password, roles, active, externalId, claims } = sent
-        const members = { username, password, roles, ...claims, ...proofOf(claims) }
+        const members = { username, password, roles, ...claims, ...(await proofOf(claims)) }
         const also = externalIds.setting(call.token.clientId, externalId)
         const theirs = await groups.ofRoles(roles ?? [])
         const creating = users.create(members, { disabled: active === false, also })
@@ -168,7 +170,7 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
       async handle(call) {
         assertSchema(call.body, USER)
         const sent = readUser(call.body)
-        return replace(call, async () => ({ sent, proof: proofOf(sent.claims) }))
+        return replace(call, async (user) => ({ sent, proof: await proofOf(sent.claims, user) }))
       },
     },
     {
@@ -182,7 +184,7 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
           const had = await resourceOf(user, call)
           const now = patched(had, operations, { schema: USER_SCHEMA, isForeign })
           const sent = readUser(now)
-          const proof = keptEmail(now) === keptEmail(had) ? {} : proofOf(sent.claims)
+          const proof = keptEmail(now) === keptEmail(had) ? {} : await proofOf(sent.claims, user)
           const before = readUser(had)
           // What SCIM has no words for stays, and so do roles of which the patch says nothing. Whoever takes all of them means that there are none.
           const claims = changesOf(sent.claims, before.claims)

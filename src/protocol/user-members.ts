@@ -20,6 +20,9 @@ export interface UserMembers {
   unknown: string[]
 }
 
+/** Directories give one for each group. */
+const MOST_ROLES = 500
+
 /** Of an email address that is none. */
 export const NO_ADDRESS = reason('must be an email address, such as alice@example.com')
 
@@ -53,7 +56,7 @@ function parsePassword(password: unknown): string {
 
 function parseRoles(roles: unknown): string[] {
   const isRole = (role: unknown) => typeof role === 'string' && /^[^\s\p{C}]{1,64}$/u.test(role)
-  if (!Array.isArray(roles) || roles.length > 50 || !roles.every(isRole))
+  if (!Array.isArray(roles) || roles.length > MOST_ROLES || !roles.every(isRole))
     throw userError('roles', reason('must be a list of names without spaces'))
   return [...new Set(roles as string[])]
 }

@@ -190,6 +190,19 @@ describe('registered', () => {
     expect(await users.find('eve')).toBeNull()
   }) // prettier-ignore
 
+  test('a directory that is believed takes nobody’s user name by an address', async () => {
+    const { users: there } = trusting.server.oauth
+    const { id } = await there.create({ username: 'owner@example.com' })
+    const emails = [{ value: 'Owner@example.com' }]
+    const { body } = await trusted('POST', '/Users', { schemas: [USER], userName: 'taker', emails })
+    const change = patchOf({ op: 'replace', path: 'emails', value: [{ value: 'owner@EXAMPLE.com' }] })
+    expect((await trusted('PATCH', `/Users/${body.id}`, change)).status).toBe(200)
+    expect((await there.get(body.id)).claims['email_verified']).toBeUndefined()
+    const own = { schemas: [USER], userName: 'owner@example.com', emails }
+    expect((await trusted('PUT', `/Users/${id}`, own)).status).toBe(200)
+    expect((await there.get(id)).claims['email_verified']).toBe(true)
+  })
+
   test('an address that is somebody else’s, verified, is a conflict', async () => {
     const emails = [{ value: 'Alice@example.com' }]
     const { status, body } = await trusted('POST', '/Users', { schemas: [USER], userName: 'eve', emails })
