@@ -1,5 +1,5 @@
 /** Groups as SCIM has them: what is answered of one, and what is meant by what is sent. */
-import type { Group, GroupChange } from '../../src/services/users/groups.ts'
+import { externalIdOf, type Group, type GroupChange } from '../../src/services/users/groups.ts'
 import { isMembers, isUnassigned, memberOf, valuesOf, type Members, type Value } from './attributes.ts'
 import { scimError } from './errors.ts'
 import type { Filter } from './filter.ts'
@@ -20,12 +20,12 @@ export function groupResource(
   members: readonly string[] | undefined,
   { clientId, base }: GroupPlace,
 ): Members {
-  const { id, displayName, externalIds, createdAt, updatedAt } = group
-  const externalId = externalIds[clientId]
+  const { id, displayName, createdAt, updatedAt } = group
+  const externalId = externalIdOf(group, clientId)
   return {
     schemas: [GROUP],
     id,
-    ...(externalId === undefined ? {} : { externalId }),
+    ...(externalId === null ? {} : { externalId }),
     displayName,
     ...(members === undefined || members.length === 0
       ? {}

@@ -171,8 +171,8 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
         judge?.(before)
         const called = displayName ?? before.displayName
         const role = roleOf(called)
-        const { [clientId]: had = null, ...others } = before.externalIds
-        const identifier = externalId === undefined ? had : externalId
+        const { [clientId]: _former, ...others } = before.externalIds
+        const identifier = externalId === undefined ? externalIdOf(before, clientId) : externalId
         const externalIds = identifier === null ? others : { ...others, [clientId]: identifier }
         const renamed = role === before.role ? [] : await query(users.renameRole, [before.role, role])
         for (const { id: user, roles } of renamed)
@@ -209,6 +209,11 @@ function toGroup({ id, value, revision, createdAt, updatedAt }: PluginRecordRow)
     createdAt: createdAt.getTime(),
     updatedAt: updatedAt.getTime(),
   }
+}
+
+/** By what the client knows it; null for nothing. One may be called `constructor`. */
+export function externalIdOf({ externalIds }: Pick<Group, 'externalIds'>, clientId: string): string | null {
+  return Object.hasOwn(externalIds, clientId) ? externalIds[clientId]! : null
 }
 
 /** A name without spaces. Throws `invalid_request` for what cannot be one, and `access_denied` for that of administrators. */

@@ -1,6 +1,7 @@
 /** Groups by SCIM (RFC 7643 §4.2): roles of users, pushed by a directory. */
 import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { program } from '../../support/admin-api.ts'
 import { ERROR, GROUP, LIST, patchOf, PATCH_OP, scimAs, startScim, USER } from '../../support/scim.ts'
 import { startBeside } from '../../support/server.ts'
 import { until } from '../../support/until.ts'
@@ -129,6 +130,16 @@ describe('made', () => {
     expect((await viewer!('POST', '/Groups', { ...sent, displayName: 'Viewed' })).status).toBe(403)
     expect((await viewer!('GET', '/Groups')).status).toBe(200)
   }) // prettier-ignore
+})
+
+test('a directory that is called as something that every object has knows only what it said', async () => {
+  await oauth.clients.create({ ...program('constructor', 'scim:write') })
+  const odd = await scimAs(server, 'constructor')
+  const { id } = await group({ displayName: 'Odd' })
+  expect((await odd('GET', `/Groups/${id}`)).body).not.toHaveProperty('externalId')
+  const change = patchOf({ op: 'add', path: 'externalId', value: 'o1' })
+  expect((await odd('PATCH', `/Groups/${id}`, change)).body.externalId).toBe('o1')
+  expect((await odd('PUT', `/Groups/${id}`, { displayName: 'Odd' })).body).not.toHaveProperty('externalId')
 })
 
 describe('changed', () => {
