@@ -15,8 +15,12 @@ import { auditEventToWire } from '../src/services/audit/audit-event-wire.ts'
 import { parseWebhook, type Webhook } from '../src/settings/webhooks.ts'
 
 const KIND = 'webhook'
-/** Characters of what is told; a delivery holds little more. */
-const MOST = 30_000
+/** Characters of what is stored: a delivery holds little more. */
+const MOST = 32_000
+/** Milliseconds in which all processes have been restarted with other settings. */
+const RESTARTED = 3_600_000
+/** Members of details that are addresses and names of people. */
+const PERSONAL: ReadonlySet<string> = new Set(['address', 'device', 'name'])
 
 async function webhooks(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
@@ -28,8 +32,11 @@ async function webhooks(fastify: FastifyInstance): Promise<void> {
   oauth.deliver({
     kind: KIND,
     payload: Type.Object({ url: Type.String(), text: Type.String() }),
-    async deliver({ url, text }, { id }) {
+    async deliver({ url, text }, { id, enqueuedAt }) {
       const webhook = all.find((one) => one.url === url)
+      // Of a process that was started anew before this one.
+      if (webhook === undefined && Date.now() - enqueuedAt < RESTARTED)
+        throw new Error('its address is not in WEBHOOKS of this process')
       if (webhook === undefined) throw new Undeliverable('its address is in WEBHOOKS no more')
       const headers = { 'content-type': 'application/json', ...signed(webhook, id, text) }
       const { ok, status } = await oauth.fetch(url, { method: 'POST', headers, body: text })
@@ -46,7 +53,7 @@ async function webhooks(fastify: FastifyInstance): Promise<void> {
   })
   for (const { url, types } of all)
     oauth.enqueueOn(types, (event) =>
-      isOfWebhook(event) ? [] : [{ kind: KIND, payload: { url, text: textOf(event) } }],
+      isOfWebhook(event) ? [] : [{ kind: KIND, payload: payloadOf(url, event) }],
     )
 }
 
@@ -55,16 +62,27 @@ function isOfWebhook({ details }: AuditEvent): boolean {
   return (details as Bag)['kind'] === KIND
 }
 
+/** Details that are too long are left out, as of somebody who used hundreds of apps. */
+function payloadOf(url: string, event: AuditEvent): Bag {
+  const told = toldOf(event)
+  const whole = { url, text: JSON.stringify(told) }
+  // What is told is a text in it, whose quotes are escaped.
+  if (JSON.stringify(whole).length <= MOST) return whole
+  return { url, text: JSON.stringify({ ...told, data: { ...told.data, details: {}, shortened: true } }) }
+}
+
 /** Without where it came from, and of changes what was changed alone: what is told of somebody cannot be forgotten with them. */
-function textOf(event: AuditEvent): string {
+function toldOf(event: AuditEvent) {
   const { address: _address, details, ...data } = auditEventToWire(event) as Bag & { details: Bag }
-  const { changes, ...others } = details
-  const shown = isObject(changes) ? { ...others, changes: Object.keys(changes) } : others
-  const told = { type: event.type, timestamp: data['at'], data: { ...data, details: shown } }
-  const text = JSON.stringify(told)
-  // As of somebody who used hundreds of apps.
-  if (text.length <= MOST) return text
-  return JSON.stringify({ ...told, data: { ...data, details: {}, shortened: true } })
+  const shown = Object.entries(details).flatMap(([name, value]) => {
+    if (PERSONAL.has(name)) return []
+    return [[name, name === 'changes' && isObject(value) ? Object.keys(value) : value] as const]
+  })
+  return {
+    type: event.type,
+    timestamp: data['at'],
+    data: { ...data, details: Object.fromEntries(shown) },
+  }
 }
 
 function signed({ secrets }: Webhook, id: string, text: string): Record<string, string> {

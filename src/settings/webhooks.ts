@@ -11,6 +11,7 @@ export interface Webhook {
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 /** Bytes of a key, as Standard Webhooks has them. */
 const [SHORTEST, LONGEST] = [24, 64]
+const LONGEST_ADDRESS = 2000
 
 /** What strangers could have us tell as often as they like, and what comes with every token: for the audit log alone. */
 function isUntold(type: string): boolean {
@@ -38,7 +39,8 @@ export function parseWebhook(entry: string): Webhook | string {
 
 function isAddress(text: string): boolean {
   const url = URL.parse(text)
-  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.hash === ''
+  if (url === null || text.length > LONGEST_ADDRESS) return false
+  return /^https?:$/.test(url.protocol) && url.username + url.password + url.hash === ''
 }
 
 function keyOf(secret: string): Buffer | undefined {
@@ -47,8 +49,10 @@ function keyOf(secret: string): Buffer | undefined {
   return key !== undefined && key.length >= SHORTEST && key.length <= LONGEST ? key : undefined
 }
 
-/** All whose name begins so, or the one; or why not. */
+/** All whose name begins so, or the one; or why not. What does not look like a name may be a secret, and is not quoted. */
 function typesOf(name: string): readonly EventType[] | string {
+  if (!/^[a-z_]+\.(?:[a-z_.]+|\*)$/.test(name))
+    return 'names what is no event, such as user.registered or user.*'
   const shown = name.slice(0, 60)
   if (name.endsWith('.*')) {
     const beginning = name.slice(0, -1)
@@ -56,7 +60,6 @@ function typesOf(name: string): readonly EventType[] | string {
     return found.length > 0 ? (found as EventType[]) : `names ${shown}, and there are no such events to tell`
   }
   if (isUntold(name)) return `names ${shown}, which is told by the audit log alone`
-  if (!/^[a-z_]+\.[a-z_.]+$/.test(name)) return `names ${shown}, which is no event`
   const type = name as EventType
   return [type]
 }

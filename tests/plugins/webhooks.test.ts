@@ -118,6 +118,7 @@ test('what waits for an address that is taken out is given up', async () => {
   await server.server.oauth.users.create({ username: 'waiting' })
   await until(() => expect(receiver.received.some(({ url }) => url === '/taken')).toBe(true))
   await server.server.close()
+  await server.database.query(`update outbox set enqueued_at = now() - interval '61 minutes'`)
   const next = await startServer(
     { ...server.settings, WEBHOOKS: `${origin}/other ${FIRST} user.registered`, UNSAFE_OUTBOUND_ORIGINS },
     { database: server.database },
@@ -126,6 +127,53 @@ test('what waits for an address that is taken out is given up', async () => {
     const { deliveries } = await kernelOf(next.server).givenUpDeliveries.list()
     expect(deliveries[0]).toMatchObject({ lastError: 'its address is in WEBHOOKS no more' })
   })
+})
+
+test('while processes are restarted one by one, a former one gives nothing up that it does not know yet', async () => {
+  const server = await start(`${origin}/known ${FIRST} client.deleted`)
+  const next = await startBeside(server, {
+    WEBHOOKS: `${origin}/known ${FIRST} client.deleted,${origin}/fresh ${FIRST} user.registered`,
+  })
+  const { users } = next.server.oauth
+  const names = Array.from({ length: 30 }, (_, n) => `fresh-${n}`)
+  const made = await Promise.all(names.map(async (username) => users.create({ username })))
+  const came = () => new Set(toldAt('/fresh').map(({ data }) => data['user']))
+  await until(() => expect(made.filter(({ id }) => !came().has(id))).toEqual([]))
+  expect((await kernelOf(server.server).givenUpDeliveries.list()).deliveries).toEqual([])
+})
+
+test('neither an address nor a name stands in details', async () => {
+  const server = await start(`${origin}/bare ${FIRST} user.passkey_added device.* ciba.*`)
+  const { users, audit } = server.server.oauth
+  const { id: user } = await users.create({ username: 'bare' })
+  audit.observe({ type: 'user.passkey_added', user, details: { name: 'Phone of Zoe Example' } })
+  audit.observe({ type: 'device.allowed', user, details: { device: '203.0.113.9' } })
+  audit.observe({ type: 'ciba.asked', user, details: { address: '203.0.113.9', request: 'x' } })
+  await until(() => expect(toldAt('/bare')).toHaveLength(3))
+  const details = toldAt('/bare').map(({ type, data }) => [type, data['details']])
+  expect(Object.fromEntries(details)).toEqual({
+    'user.passkey_added': {},
+    'device.allowed': {},
+    'ciba.asked': { request: 'x' },
+  })
+})
+
+test('what has quotes is shortened before it does not fit any more', async () => {
+  const server = await start(`${origin}/quoted ${FIRST} consent.given`)
+  const scopesOf = (many: number) => Array.from({ length: many }, () => 'abc')
+  for (const many of [3500, 4500])
+    server.server.oauth.audit.observe({
+      type: 'consent.given',
+      user: crypto.randomUUID(),
+      details: { scopes: scopesOf(many), resources: [] },
+    })
+  await until(() => expect(toldAt('/quoted')).toHaveLength(2))
+  expect(toldAt('/quoted').map(({ data }) => [data['details'], data['shortened']])).toEqual(
+    expect.arrayContaining([
+      [{ scopes: scopesOf(3500), resources: [] }, undefined],
+      [{}, true],
+    ]),
+  )
 })
 
 test('nothing of a person is told but their id, and details that are very long are left out', async () => {
@@ -150,20 +198,27 @@ test.each([
   ['', 'must begin with an address'],
   ['ftp://x.example whsec_x user.*', 'must begin with an address'],
   ['https://a:b@x.example/ SECRET user.*', 'must begin with an address'],
+  ['https://:b@x.example/ SECRET user.*', 'must begin with an address'],
+  [`https://x.example/${'a'.repeat(2000)} SECRET user.*`, 'must begin with an address'],
   ['https://x.example/', 'needs a secret'],
   ['https://x.example/ user.*', 'needs a secret'],
   ['https://x.example/ whsec_c2hvcnQ= user.*', 'needs a secret'],
   ['https://x.example/ whsec_?? user.*', 'needs a secret'],
   ['https://x.example/ SECRET', 'names no events'],
-  ['https://x.example/ SECRET *', 'is no event'],
-  ['https://x.example/ SECRET user', 'is no event'],
+  ['https://x.example/ SECRET *', 'names what is no event'],
+  ['https://x.example/ SECRET user', 'names what is no event'],
   ['https://x.example/ SECRET usr.*', 'no such events'],
   ['https://x.example/ SECRET token.issued', 'the audit log alone'],
   ['https://x.example/ SECRET user.sign_in_failed', 'the audit log alone'],
+  ['https://x.example/ SECRET UNMARKED user.*', 'names what is no event'],
+  ['https://x.example/ SECRET user.UNMARKED', 'names what is no event'],
+  ['https://x.example/ SECRET UNMARKED.*', 'names what is no event'],
+  ['https://x.example/ SECRET UNMARKED_failed', 'names what is no event'],
 ])('the entry %j is refused: %s', (entry, why) => {
-  const problem = parseWebhook(entry.replace('SECRET', FIRST!))
+  const unmarked = SECOND!.slice('whsec_'.length)
+  const problem = parseWebhook(entry.replace('SECRET', FIRST!).replace('UNMARKED', unmarked))
   expect(problem).toContain(why)
-  expect(problem).not.toContain(FIRST)
+  for (const secret of [FIRST!, unmarked]) expect(problem).not.toContain(secret.slice(0, 10))
 })
 
 test.each([
