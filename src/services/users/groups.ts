@@ -139,7 +139,9 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
       return row === undefined ? null : toGroup(row)
     },
     async find(displayName) {
-      const [row] = await database.query(records.find, [GROUP, keyOf(displayName)])
+      const key = keyOf(displayName)
+      // No name has such characters, and PostgreSQL takes no NUL.
+      const [row] = /\p{C}/u.test(key) ? [] : await database.query(records.find, [GROUP, key])
       return row === undefined ? null : toGroup(row)
     },
     async ofRoles(roles) {
@@ -203,7 +205,7 @@ function toGroup({ id, value, revision, createdAt, updatedAt }: PluginRecordRow)
   return {
     id,
     displayName,
-    role: roleOf(displayName),
+    role: roleNamed(displayName),
     externalIds,
     revision,
     createdAt: createdAt.getTime(),
@@ -216,9 +218,14 @@ export function externalIdOf({ externalIds }: Pick<Group, 'externalIds'>, client
   return Object.hasOwn(externalIds, clientId) ? externalIds[clientId]! : null
 }
 
-/** A name without spaces. Throws `invalid_request` for what cannot be one, and `access_denied` for that of administrators. */
+/** A name without spaces. */
+function roleNamed(displayName: string): string {
+  return displayName.normalize('NFC').trim().replaceAll(/\s+/gu, '-')
+}
+
+/** Throws `invalid_request` for what cannot be one, and `access_denied` for that of administrators. */
 function roleOf(displayName: string): string {
-  const role = displayName.normalize('NFC').trim().replaceAll(/\s+/gu, '-')
+  const role = roleNamed(displayName)
   const problem = !/^[^\s\p{C}]{1,64}$/u.test(role)
   if (problem)
     throw new OAuthError(
@@ -235,7 +242,7 @@ function roleOf(displayName: string): string {
 
 /** Two that differ in case alone are one. */
 function keyOf(name: string): string {
-  return name.normalize('NFC').trim().replaceAll(/\s+/gu, '-').toLowerCase()
+  return roleNamed(name).toLowerCase()
 }
 
 function noteRoles(note: Note, user: string, before: readonly string[], after: readonly string[]): void {

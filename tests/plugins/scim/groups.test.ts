@@ -266,6 +266,21 @@ describe('of a user', () => {
     expect(await read()).not.toHaveProperty('groups')
   })
 
+  test('other roles are given and taken also of who is in very many groups', async () => {
+    const one = await somebody(['staff'])
+    const names = Array.from({ length: 51 }, (_, n) => `Crowd-${n}`)
+    for (const displayName of names) await group({ displayName, members: membersOf(one) })
+    const changed = await call!(
+      'PATCH',
+      `/Users/${one}`,
+      patchOf({ op: 'replace', path: 'roles', value: [{ value: 'chief' }] }),
+    )
+    expect([changed.status, changed.body.roles]).toEqual([200, [{ value: 'chief' }]])
+    expect((await rolesOf(one)).toSorted()).toEqual(['chief', ...names].toSorted())
+    // As an administrator does on their page.
+    expect((await users.update({ id: one }, { roles: ['staff', ...names] })).roles).toHaveLength(52)
+  })
+
   test('also an administrator is in a group, and stays one', async () => {
     const root = (await users.find('root'))!.id
     const { id } = await group({ displayName: 'Council', members: membersOf(root) })
@@ -304,7 +319,8 @@ describe('listed', () => {
     }
     expect((await find('displayName eq "Findable One"')).Resources[0].members).toMatchObject([{ value: one }])
     expect((await find(`id eq "${id}" and members eq "nobody"`)).totalResults).toBe(0)
-    expect((await find('externalId eq "none"')).Resources).toEqual([])
+    for (const nobodys of ['externalId eq "none"', 'displayName eq "\\u0000"', 'displayName eq "\\ud800"'])
+      expect([nobodys, (await find(nobodys)).Resources]).toEqual([nobodys, []])
     const posted = await call!('POST', '/Groups/.search', { filter: 'displayName eq "Findable One"', attributes: ['displayName'] })
     expect(posted.body.Resources).toEqual([{ schemas: [GROUP], id, displayName: 'Findable One' }])
   }) // prettier-ignore
