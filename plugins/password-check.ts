@@ -25,11 +25,11 @@ const GUESSES: ThrottleLimits = {
 }
 
 /**
- * Null when the password is not the user's, or there is nobody of this name or verified address who may sign in. Throws 429, and 503 when
- * too many ask at once.
+ * Null when the password is not the user's, or there is nobody of this name or verified address who may sign in. Of a user who was found it is
+ * asked whether it is theirs. Throws 429, and 503 when too many ask at once.
  */
 export type PasswordCheck = (
-  username: string,
+  whom: string | User,
   password: string,
   request: FastifyRequest,
 ) => Promise<User | null>
@@ -43,8 +43,9 @@ export function createPasswordCheck(fastify: FastifyInstance): PasswordCheck {
   const throttle = throttles.get(oauth) ?? oauth.throttle('user', GUESSES)
   throttles.set(oauth, throttle)
   const { users } = kernelOf(fastify)
-  return async (username, password, request) => {
-    const candidate = await users.candidate(username)
+  return async (whom, password, request) => {
+    const username = typeof whom === 'string' ? whom : whom.username
+    const candidate = await users.candidate(whom)
     const mark = await browser.markOf(request, candidate.whom)
     const attempt = await throttle.attempt(usernameKey(username), request.ip, mark)
     try {

@@ -56,8 +56,8 @@ export function addPassword(area: OwnArea, fastify: FastifyInstance): void {
         new_password: message('This is too short: choose at least {minLength} characters.', { minLength }),
       }
     const replace = await area.kernel.users.replacement(user)
-    if ((await isPassword(user.username, current, request)) === null) {
-      const isDone = (await isOther(call)) && (await isPassword(user.username, wanted, request)) !== null
+    if ((await isPassword(user, current, request)) === null) {
+      const isDone = (await isOther(call)) && (await isPassword(user, wanted, request)) !== null
       return isDone ? oauth.users.get(user.id) : { current_password: message('This is not your password.') }
     }
     if (wanted === current) return { new_password: message('This is the password that you have.') }

@@ -7,7 +7,7 @@ import { statements, type UserRow } from '../../store/users.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { Passwords } from './passwords.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
-import { findRowByName, findRowToSignIn } from './user-finder.ts'
+import { findRow, findRowByName, findRowToSignIn } from './user-finder.ts'
 import { toUser, type User } from './user.ts'
 
 /**
@@ -22,8 +22,11 @@ export interface Candidate {
 }
 
 export interface UserAuthentication {
-  /** @internal Who is meant by what was typed as a name; by one statement with what follows, whether there is anybody or not. */
-  candidate(typed: string): Promise<Candidate>
+  /**
+   * @internal Who is meant by what was typed as a name; by one statement with what follows, whether there is anybody or not. Who was found is
+   * meant whatever they are called by then, and whoever signs in by that.
+   */
+  candidate(meant: Candidate['whom']): Promise<Candidate>
   /**
    * The user, proven, by their user name or verified email address. Null for an unknown one, a wrong password, a disabled one and one without a password: the same
    * answer in the same time. Throws `temporarily_unavailable` (503) when too many ask at once.
@@ -70,8 +73,14 @@ export function createUserAuthentication({
   }
 
   /** An address is looked up before guesses are counted, since a browser is known by the account. A user name says by itself whose it is. */
-  async function candidate(typed: string): Promise<Candidate> {
-    const found = typed.includes('@') ? { row: await findRowToSignIn(database, typed) } : undefined
+  async function lookUp(meant: Candidate['whom']): Promise<{ row: UserRow | undefined } | undefined> {
+    if (typeof meant !== 'string') return { row: await findRow(database, meant) }
+    return meant.includes('@') ? { row: await findRowToSignIn(database, meant) } : undefined
+  }
+
+  async function candidate(meant: Candidate['whom']): Promise<Candidate> {
+    const typed = typeof meant === 'string' ? meant : meant.username
+    const found = await lookUp(meant)
     return {
       whom: found === undefined ? typed : (found.row ?? { id: NIL, username: typed }),
       async authenticate(password) {

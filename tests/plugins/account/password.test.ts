@@ -40,6 +40,19 @@ test('is changed by who knows the present one; this browser stays signed in, eve
   expect(signIn!.id > changed!.id).toBe(true)
 }) // prettier-ignore
 
+test('is asked of whose account it is, also where their name is the verified address of somebody else', async () => {
+  const called = { username: 'carol@example.com', password: 'a password of Carol' }
+  const carol = await users.create({ username: 'carol', password: called.password })
+  agent = await signedIn(server, { ...called, username: 'carol' })
+  await users.update(carol, { username: called.username }, { mayRename: true })
+  await users.update('bob', { email: called.username, email_verified: true })
+  const refused = await change(BOB.password, WANTED)
+  expect([refused.status, refused.body]).toEqual([400, expect.stringContaining('This is not your password.')])
+  expect((await change(called.password, WANTED)).url).toContain('saved=yes')
+  expect(await users.hasPassword(called.username, WANTED)).toBe(true)
+  expect(await users.hasPassword('bob', BOB.password)).toBe(true)
+})
+
 test('is asked for so that password managers know what is what', async () => {
   const { body } = await open(server, agent, '/password')
   const inputs = [...body.matchAll(/<input[^>]*name="(\w+)"[^>]*autocomplete="([\w-]+)"/g)]
