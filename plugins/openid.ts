@@ -23,6 +23,7 @@ import { wordsOfClaim } from './pages/words.ts'
 async function openid(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   const { config } = kernelOf(fastify)
+  const rolesClaims = () => (fastify.hasPlugin('latchkey-roles') ? config.OIDC_ROLES_CLAIM : [])
   addParameters(fastify)
   oauth.extendClientMetadata(Type.Partial(Type.Object({ id_token_include_claims: Type.Boolean() })))
 
@@ -36,7 +37,7 @@ async function openid(fastify: FastifyInstance): Promise<void> {
   oauth.extend('metadata', async () => ({
     id_token_signing_alg_values_supported: oauth.keys.algorithms,
     claim_types_supported: ['normal'],
-    claims_supported: [...CLAIMS_SUPPORTED, ...config.OIDC_ROLES_CLAIM],
+    claims_supported: [...CLAIMS_SUPPORTED, ...rolesClaims()],
     prompt_values_supported: [...PROMPTS, ...promptsOfMethods(fastify)],
     display_values_supported: ['page', 'popup'],
   }))

@@ -181,6 +181,7 @@ export const ProtocolSettings = {
   }),
   OIDC_ROLES_CLAIM: Type.Array(Type.Enum(['roles', 'groups']), {
     default: [],
+    uniqueItems: true,
     expects: 'roles, groups, or both with a comma between',
     description: 'claims that tell apps the roles of a user, each by the scope of its name: roles, groups',
   }),

@@ -113,8 +113,10 @@ test('metadata names them, and where they are off nothing of it is there', async
   const off = await startServer({}, { seed: SEED })
   expect(await claimsOf(off)).not.toContain('roles')
   expect(await off.server.oauth.resources.findScope('roles')).toBeNull()
+  const without = await startServer({ ...SETTINGS, WITHOUT: 'latchkey-roles' }, { seed: SEED })
+  expect(await claimsOf(without)).not.toContain('roles')
 }) // prettier-ignore
 
-test('a name that is none of the two is refused at the start', async () => {
-  await expect(startServer({ OIDC_ROLES_CLAIM: 'sub' })).rejects.toThrow(/OIDC_ROLES_CLAIM/)
-})
+test.each(['sub', 'groups,groups'])('%s, which are not one or two of the names, are refused at the start', async (names) => {
+  await expect(startServer({ OIDC_ROLES_CLAIM: names })).rejects.toThrow(/OIDC_ROLES_CLAIM/)
+}) // prettier-ignore
