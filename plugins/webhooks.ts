@@ -58,8 +58,8 @@ async function webhooks(fastify: FastifyInstance): Promise<void> {
 }
 
 /** That one was given up would else be told by the next, and so on. */
-function isOfWebhook({ details }: AuditEvent): boolean {
-  return (details as Bag)['kind'] === KIND
+function isOfWebhook({ type, details }: AuditEvent): boolean {
+  return type.startsWith('delivery.') && (details as Bag)['kind'] === KIND
 }
 
 /** Details that are too long are left out, as of somebody who used hundreds of apps. */

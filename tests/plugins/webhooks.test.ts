@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
+import type { NewEvent } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { parseWebhook } from '../../src/settings/webhooks.ts'
 import { startReceiver, type Received } from '../support/receiver.ts'
@@ -107,6 +108,13 @@ test('an address that is gone is given up, and that is told to others alone', as
   await until(async () => expect((await server.server.oauth.audit.list({ type: 'delivery.given_up' })).events).not.toHaveLength(0))
   expect(toldAt('/watch')).toEqual([])
 }) // prettier-ignore
+
+test('what a plugin tells of something that it calls a webhook is no delivery, and is told', async () => {
+  const server = await start(`${origin}/shop ${FIRST} shop.changed`)
+  const { audit } = server.server.oauth
+  audit.observe({ type: 'shop.changed', details: { kind: 'webhook' } } as unknown as NewEvent)
+  await until(() => expect(toldAt('/shop').map(({ data }) => data['details'])).toEqual([{ kind: 'webhook' }]))
+})
 
 test('what waits for an address that is taken out is given up', async () => {
   const entry = `${origin}/taken ${FIRST} user.registered`
