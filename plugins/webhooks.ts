@@ -29,6 +29,15 @@ async function webhooks(fastify: FastifyInstance): Promise<void> {
   const all = config.WEBHOOKS.map((entry) => parseWebhook(entry) as Webhook)
   if (all.length === 0) return
 
+  async function send(webhook: Webhook, id: string, text: string): Promise<void> {
+    const headers = { 'content-type': 'application/json', ...signed(webhook, id, text) }
+    const { ok, status } = await oauth.fetch(webhook.url, { method: 'POST', headers, body: text })
+    // Whoever answers so wants no more of it.
+    if (status === 410) throw new Undeliverable('the address answered with 410: it is gone')
+    if (!ok) throw new Error(`the address answered with ${status}`)
+  }
+  const sendInTurn = oneByOneAfterFailures(send)
+
   oauth.deliver({
     kind: KIND,
     payload: Type.Object({ url: Type.String(), text: Type.String() }),
@@ -38,11 +47,7 @@ async function webhooks(fastify: FastifyInstance): Promise<void> {
       if (webhook === undefined && Date.now() - enqueuedAt < RESTARTED)
         throw new Error('its address is not in WEBHOOKS of this process')
       if (webhook === undefined) throw new Undeliverable('its address is in WEBHOOKS no more')
-      const headers = { 'content-type': 'application/json', ...signed(webhook, id, text) }
-      const { ok, status } = await oauth.fetch(url, { method: 'POST', headers, body: text })
-      // Whoever answers so wants no more of it.
-      if (status === 410) throw new Undeliverable('the address answered with 410: it is gone')
-      if (!ok) throw new Error(`the address answered with ${status}`)
+      await sendInTurn(webhook, id, text)
     },
   })
 
@@ -55,6 +60,29 @@ async function webhooks(fastify: FastifyInstance): Promise<void> {
     oauth.enqueueOn(types, (event) =>
       isOfWebhook(event) ? [] : [{ kind: KIND, payload: payloadOf(url, event) }],
     )
+}
+
+type Send = (webhook: Webhook, id: string, text: string) => Promise<void>
+
+/** An address whose last try failed is tried once at a time, and what comes beside it is put off at once: it would keep all others waiting. */
+function oneByOneAfterFailures(send: Send): Send {
+  const failures = new Map<string, unknown>()
+  const tried = new Set<string>()
+  return async (webhook, id, text) => {
+    const { url } = webhook
+    const hasFailed = failures.has(url)
+    if (hasFailed && tried.has(url)) throw failures.get(url)
+    if (hasFailed) tried.add(url)
+    try {
+      await send(webhook, id, text)
+      failures.delete(url)
+    } catch (error) {
+      if (!(error instanceof Undeliverable)) failures.set(url, error)
+      throw error
+    } finally {
+      if (hasFailed) tried.delete(url)
+    }
+  }
 }
 
 /** That one was given up would else be told by the next, and so on. */

@@ -14,9 +14,10 @@ import { signedIn } from './account/owner.ts'
 const [FIRST, SECOND, OTHER] = [0, 1, 2].map(() => `whsec_${randomBytes(32).toString('base64')}`)
 /** What the address answers, by its path; 204 where nothing is said. */
 const answers = new Map<string, number[]>()
-const receiver = await startReceiver(({ url }, response) =>
-  response.writeHead(answers.get(url)?.shift() ?? 204).end(),
-)
+const receiver = await startReceiver(({ url }, response) => {
+  const head = response.writeHead(answers.get(url)?.shift() ?? 204)
+  if (url !== '/hangs') head.end()
+})
 const origin = `http://127.0.0.1:${receiver.port}`
 const UNSAFE_OUTBOUND_ORIGINS = origin
 
@@ -114,6 +115,16 @@ test('what a plugin tells of something that it calls a webhook is no delivery, a
   const { audit } = server.server.oauth
   audit.observe({ type: 'shop.changed', details: { kind: 'webhook' } } as unknown as NewEvent)
   await until(() => expect(toldAt('/shop').map(({ data }) => data['details'])).toEqual([{ kind: 'webhook' }]))
+})
+
+test('an address that lets everybody wait keeps no other waiting', async () => {
+  const server = await start(`${origin}/hangs ${FIRST} user.*`, `${origin}/well ${FIRST} client.registered`)
+  const { users, clients } = server.server.oauth
+  for (let n = 0; n < 40; n++) await users.create({ username: `waits-${n}` })
+  await clients.create({ client_id: 'hurried', redirect_uris: ['https://app.example/'] })
+  await expect
+    .poll(() => toldAt('/well').some(({ data }) => data['client_id'] === 'hurried'), { timeout: 12_000 })
+    .toBe(true)
 })
 
 test('what waits for an address that is taken out is given up', async () => {
