@@ -19,10 +19,10 @@ export const statements = {
     const columns = (['id', 'kind', 'payload'] as const).map((one) => entry.column(one)).join(', ')
     return `insert into ${entry.name} (${columns}) select * from unnest($1::uuid[], $2::text[], $3::text[])`
   }),
-  /** A row where there are $1 or more, of whatever kind, also given up. */
+  /** A row where there are $1 or more of the kinds $2, also given up. */
   crowded: statement<{ crowded: true }>('outbox-crowded', (table) => {
     const entry = table(OutboxEntry)
-    return `select true as "crowded" from ${entry.name} offset $1::int - 1 limit 1`
+    return `select true as "crowded" from ${entry.name} where ${entry.column('kind')} = any($2) offset $1::int - 1 limit 1`
   }),
   /** At most $3 of the kinds $1, for $2 seconds: who has not finished one by then is taken for dead. */
   claim: statement<ClaimedRow>('outbox-claim', (table) => {

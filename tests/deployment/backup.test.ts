@@ -1,4 +1,7 @@
-/** docs/backup.md, as it stands there: a dump of a server in use, the drill, and what is true after a restore. */
+/**
+ * docs/backup.md, as it stands there: a dump of a server in use, the drill, and what is true after a restore.
+ * @needs latchkey-sign-up
+ */
 import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** docs/upstreams.md: every command as it stands there, and the file. */
+/**
+ * docs/upstreams.md: every command as it stands there, and the file.
+ * @needs latchkey-upstreams
+ */
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { startServer } from '../support/server.ts'

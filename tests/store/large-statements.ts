@@ -196,7 +196,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'figures-counts': [[1001], 3 * 1001],
   'outbox-enqueue': [[[UUID], ['kind'], ['sealed']], 0],
   // Of all that there is, as few as it holds.
-  'outbox-crowded': [[100_000], 100_000],
+  'outbox-crowded': [[100_000, ['mail']], 100_000],
   'outbox-claim': [[['kind'], 30, 10], 40],
   'outbox-next': [[['kind']], 10],
   'outbox-done': [[UUID], 1],

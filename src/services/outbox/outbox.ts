@@ -33,7 +33,7 @@ export type Enqueuer<Type extends EventType> = (
 export interface Outbox {
   /**
    * Stores it; from then on some process does it, at least once. Throws `TypeError` for a kind that nobody delivers, and for a
-   * payload that does not fit it; 503 while 100 000 wait or were given up.
+   * payload that does not fit it; 503 while 100 000 that came so wait or were given up.
    */
   enqueue(kind: string, payload: Bag): Promise<void>
   /** From now on, what `enqueuer` says of each event of these types is stored in the event's own transaction. */
@@ -72,7 +72,7 @@ export interface OutboxOptions {
 
 /** Characters of a payload as JSON. */
 const MOST = 32_768
-/** Rows that wait or were given up; what comes with an event is stored beyond it. Looked at again after so many milliseconds. */
+/** Rows of what comes with no event, that wait or were given up. Looked at again after so many milliseconds. */
 const CROWD = 100_000
 const LOOK_AGAIN = 5000
 
@@ -124,10 +124,14 @@ export function createOutbox(options: OutboxOptions): Outbox & OutboxTrail {
   }
 
   let seen: { crowded: Promise<boolean>; at: number } | undefined
+  /** Kinds of what was enqueued without an event. What goes with events, and may wait for weeks at an address that is away, takes no room from them. */
+  const asked = new Set<string>()
   /** Who may be made to enqueue by strangers fills no more than this: what is there is delivered, and then there is room again. */
-  async function assertRoom(): Promise<void> {
+  async function assertRoom(kind: string): Promise<void> {
+    if (!asked.has(kind)) seen = undefined
+    asked.add(kind)
     if (seen === undefined || performance.now() - seen.at > LOOK_AGAIN) {
-      const crowded = database.query(statements.crowded, [CROWD]).then((rows) => rows.length > 0)
+      const crowded = database.query(statements.crowded, [CROWD, [...asked]]).then((rows) => rows.length > 0)
       seen = { crowded, at: performance.now() }
       crowded.catch(() => (seen = undefined))
       if (await crowded)
@@ -150,7 +154,7 @@ export function createOutbox(options: OutboxOptions): Outbox & OutboxTrail {
     announce,
     async enqueue(kind, payload) {
       const row = rowOf({ kind, payload })
-      await assertRoom()
+      await assertRoom(kind)
       await storeNow([row])
     },
     enqueueOn(types, enqueuer) {
