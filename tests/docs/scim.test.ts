@@ -9,8 +9,9 @@ import { openPage, sitDown, substitute } from './page.ts'
 
 test('the commands of the page do what it says', async () => {
   const page = await openPage('scim.md')
-  const [setting, register, first, lasting, error] = [
+  const [setting, register, first, lasting, group, error] = [
     page.next('ini'),
+    page.next('sh'),
     page.next('sh'),
     page.next('sh'),
     page.next('sh'),
@@ -22,11 +23,12 @@ test('the commands of the page do what it says', async () => {
   const server = await startServer({ [name]: value }, { seed: SEED })
   const desk = await sitDown(server.settings)
   const inPlace = { 'https://login.example.com': server.url }
-  const token = `${register}\n${substitute(first, inPlace)}\necho\necho "$token"`
+  const token = `${register}\n${substitute(first, inPlace)}\n${group}\necho "$token"`
   const lines = (await desk.sh(token)).stdout.trim().split('\n')
   const { users } = server.server.oauth
   expect(await users.find('zoe@example.com')).toMatchObject({
     disabled: true,
+    roles: ['Engineering-Team'],
     claims: { name: 'Zoe Example', email: 'zoe@example.com' },
   })
   const call = scimWith(server, lines.at(-1))
