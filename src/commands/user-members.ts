@@ -16,7 +16,11 @@ export interface PasswordOptions {
 /** `--role` and an option for every standard claim. */
 export function withMembers(command: Command): Command {
   const collect = (role: string, roles: string[] | undefined) => [...(roles ?? []), role]
-  command.option('--role <name>', 'a role, such as admin; may be repeated', collect)
+  command.option(
+    '--role <name>',
+    'a role, such as admin; may be repeated, and these are all that the user has then',
+    collect,
+  )
   for (const [name, { type }] of CLAIMS as [string, { type?: string }][])
     command.option(`${optionName(name)} <${type === 'string' ? 'text' : 'json'}>`, name)
   return command

@@ -23,7 +23,11 @@ const field = (name: string, label: Words, hint: Words = '', kind: Field['kind']
 const NAME = field('name', message('Full name'), message('As it is shown.'))
 const EMAIL = field('email', message('Email address'), '', 'email')
 const VERIFIED = field('email_verified', message('The address is'), '', 'choice')
-const ROLES = field('roles', message('Roles'), message('Separated by spaces. Who has admin may come here.'))
+const ROLES = field(
+  'roles',
+  message('Roles'),
+  message('Separated by spaces, without commas. Who has admin may come here.'),
+)
 const USERNAME = field('username', message('User name'), message('They sign in by it.'))
 const OWN_USERNAME = {
   ...USERNAME,
