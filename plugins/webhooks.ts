@@ -5,7 +5,8 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { Undeliverable } from '../src/doors/outbound.ts'
+import { ConfigError } from '../src/config.ts'
+import { OutboundError, Undeliverable } from '../src/doors/outbound.ts'
 import type { AuditEvent } from '../src/events.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import type { Bag } from '../src/protocol/bag.ts'
@@ -31,10 +32,15 @@ async function webhooks(fastify: FastifyInstance): Promise<void> {
 
   async function send(webhook: Webhook, id: string, text: string): Promise<void> {
     const headers = { 'content-type': 'application/json', ...signed(webhook, id, text) }
-    const { ok, status } = await oauth.fetch(webhook.url, { method: 'POST', headers, body: text })
+    const { origin } = new URL(webhook.url)
+    const { ok, status } = await oauth
+      .fetch(webhook.url, { method: 'POST', headers, body: text })
+      .catch((error: unknown) => {
+        throw error instanceof OutboundError ? new Error(`${origin} did not answer: ${error.reason}`) : error
+      })
     // Whoever answers so wants no more of it.
-    if (status === 410) throw new Undeliverable('the address answered with 410: it is gone')
-    if (!ok) throw new Error(`the address answered with ${status}`)
+    if (status === 410) throw new Undeliverable(`${origin} answered with 410: the address is gone`)
+    if (!ok) throw new Error(`${origin} answered with ${status}`)
   }
   const sendInTurn = oneByOneAfterFailures(send)
 
@@ -57,9 +63,13 @@ async function webhooks(fastify: FastifyInstance): Promise<void> {
     fastify.log.info({ origins }, 'these are told what happens here (WEBHOOKS)')
   })
   for (const { url, types } of all)
-    oauth.enqueueOn(types, (event) =>
-      isOfWebhook(event) ? [] : [{ kind: KIND, payload: payloadOf(url, event) }],
-    )
+    try {
+      oauth.enqueueOn(types, (event) =>
+        isOfWebhook(event) ? [] : [{ kind: KIND, payload: payloadOf(url, event) }],
+      )
+    } catch (error) {
+      throw error instanceof ConfigError ? new ConfigError(`WEBHOOKS: ${error.message}`) : error
+    }
 }
 
 type Send = (webhook: Webhook, id: string, text: string) => Promise<void>

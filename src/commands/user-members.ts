@@ -18,7 +18,7 @@ export function withMembers(command: Command): Command {
   const collect = (role: string, roles: string[] | undefined) => [...(roles ?? []), role]
   command.option(
     '--role <name>',
-    'a role, such as admin; may be repeated, and these are all that the user has then',
+    'a role, such as admin; may be repeated, and these are all that the user has then: none by an empty text',
     collect,
   )
   for (const [name, { type }] of CLAIMS as [string, { type?: string }][])
@@ -30,7 +30,9 @@ export function withMembers(command: Command): Command {
 export function membersFrom(command: Command): Record<string, unknown> {
   const options = command.opts<Record<string, unknown>>()
   const members: Record<string, unknown> = {}
-  if (options['role'] !== undefined) members['roles'] = options['role']
+  const roles = options['role'] as readonly string[] | undefined
+  // An empty text alone is none at all.
+  if (roles !== undefined) members['roles'] = roles.join('') === '' ? [] : roles
   for (const [name, schema] of CLAIMS) {
     const given = options[optionKey(name)]
     if (typeof given === 'string') members[name] = memberValue(name, schema, [given])

@@ -154,6 +154,12 @@ test('delete forgets a user, once it is meant; export shows before what is kept'
   ])
 })
 
+test('update takes roles away: all by an empty text', async () => {
+  await users.create({ username: 'demoted', roles: ['editor', 'staff'] })
+  expect(await runJson('update', 'demoted', '--role', 'staff')).toMatchObject({ roles: ['staff'] })
+  expect(await runJson('update', 'demoted', '--role', '')).toMatchObject({ roles: [] })
+})
+
 test('--help names every claim and what becomes of the password', async () => {
   const { status, stdout } = await runCommand(['user', 'create', '--help'], settings)
   expect(status).toBe(0)

@@ -105,7 +105,7 @@ test('an address that is gone is given up, and that is told to others alone', as
     expect(deliveries).not.toHaveLength(0)
     return deliveries
   })
-  expect(one).toMatchObject({ kind: 'webhook', lastError: 'the address answered with 410: it is gone' })
+  expect(one).toMatchObject({ kind: 'webhook', lastError: `${origin} answered with 410: the address is gone` })
   await until(async () => expect((await server.server.oauth.audit.list({ type: 'delivery.given_up' })).events).not.toHaveLength(0))
   expect(toldAt('/watch')).toEqual([])
 }) // prettier-ignore
@@ -243,7 +243,10 @@ test.each([
 test.each([
   [`http://app.example/ ${FIRST} user.*`, 'must be https'],
   [`https://app.example/ ${FIRST} user.*,https://app.example/ ${FIRST} client.*`, 'is there already'],
-  [`https://app.example/ ${FIRST} user.registred`, 'the nearest is user.registered'],
+  [
+    `https://app.example/ ${FIRST} user.registred`,
+    'WEBHOOKS: There is no event user.registred: the nearest is user.registered',
+  ],
 ])('a server does not start where %#', async (WEBHOOKS, why) => {
   const failure = await startServer({ WEBHOOKS }).then(
     () => '',
