@@ -8,6 +8,7 @@ import type { Place } from '../store/connections.ts'
 import { openDatabase, type Database } from '../store/database.ts'
 import { NAMED, statements as uses } from '../store/secret-key-uses.ts'
 import { statements as signingKeys, type SigningKeyRow } from '../store/signing-keys.ts'
+import { statements as roles } from '../store/user-roles.ts'
 import { statements as users } from '../store/users.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 import { examineKeyStores } from './key-stores.ts'
@@ -44,7 +45,7 @@ async function examineStored(
     findings.push(...(await examineSecretKey(database, secretKey)))
   }
   findings.push(...(await examineKeyStores(config, await database.query(signingKeys.held))))
-  const [row] = await database.query(users.hasRole, [ADMIN])
+  const [row] = await database.query(roles.hasRole, [ADMIN])
   findings.push(
     row?.found
       ? ok('administrator', 'There is an administrator.')

@@ -8,6 +8,7 @@ import { statements as sessions } from '../../src/store/sessions.ts'
 import { tableOf, type Statement } from '../../src/store/statement.ts'
 import { NIL } from '../../src/protocol/uuid.ts'
 import { statements as passwordLinks } from '../../src/store/password-links.ts'
+import { statements as roles } from '../../src/store/user-roles.ts'
 import { statements as users } from '../../src/store/users.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { createDatabase } from '../support/database.ts'
@@ -84,8 +85,8 @@ test.each<[what: string, Statement<unknown>, values: (string | number)[], found:
   ['a search from the middle', users.search, ['m', 51, 'm', 'mail-2', NIL], 51, 51 * 3],
   ['a search among many of one name', users.search, ['staff', 51, 'staff', 'staff', SAME], 51, 51 * 3],
   ['a search that finds nobody', users.search, ['nobody', 51, 'nobody', '', NIL], 0, 0],
-  ['whether there is an administrator', users.hasRole, ['admin'], 1, 10],
-  ['the administrators', users.lockRole, ['admin'], 3, 10],
+  ['whether there is an administrator', roles.hasRole, ['admin'], 1, 10],
+  ['the administrators', roles.lockRole, ['admin'], 3, 10],
   ['somebody by a link', passwordLinks.owner, ['no link'], 0, 0],
   ['sessions of who has many', sessions.listByUser, [ID], 500, 500],
   ['sessions of who has one', sessions.listByUser, ['00000000-0000-0000-0000-000000000003'], 1, 1],

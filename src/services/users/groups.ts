@@ -11,10 +11,10 @@ import type { Database } from '../../store/database.ts'
 import { statements as records, type PluginRecordRow } from '../../store/plugin-records.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import type { Query } from '../../store/statement.ts'
-import { statements as users } from '../../store/users.ts'
+import { statements as users } from '../../store/user-roles.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
-import { ADMIN } from './user.ts'
+import { keyOf, roleNamed, roleOf } from './group-names.ts'
 
 export interface Group {
   readonly id: string
@@ -71,7 +71,6 @@ interface Stored {
 /** Of plugin records. */
 const GROUP = 'scim-group'
 const MOST = 10_000
-const LONGEST_ROLE = 64
 const PAGE = 100
 
 interface GroupsOptions {
@@ -216,33 +215,6 @@ function toGroup({ id, value, revision, createdAt, updatedAt }: PluginRecordRow)
 /** By what the client knows it; null for nothing. One may be called `constructor`. */
 export function externalIdOf({ externalIds }: Pick<Group, 'externalIds'>, clientId: string): string | null {
   return Object.hasOwn(externalIds, clientId) ? externalIds[clientId]! : null
-}
-
-/** A name without spaces. */
-function roleNamed(displayName: string): string {
-  return displayName.normalize('NFC').trim().replaceAll(/\s+/gu, '-')
-}
-
-/** Throws `invalid_request` for what cannot be one, and `access_denied` for that of administrators. */
-function roleOf(displayName: string): string {
-  const role = roleNamed(displayName)
-  const problem = !/^[^\s\p{C}]{1,64}$/u.test(role)
-  if (problem)
-    throw new OAuthError(
-      'invalid_request',
-      `displayName must have 1 to ${LONGEST_ROLE} characters that are seen`,
-      {
-        about: { member: 'displayName', reason: `must have 1 to ${LONGEST_ROLE} characters that are seen` },
-      },
-    )
-  if (role.toLowerCase() === ADMIN)
-    throw new OAuthError('access_denied', 'nobody is made an administrator by a group')
-  return role
-}
-
-/** Two that differ in case alone are one. */
-function keyOf(name: string): string {
-  return roleNamed(name).toLowerCase()
 }
 
 function noteRoles(note: Note, user: string, before: readonly string[], after: readonly string[]): void {

@@ -2,7 +2,7 @@
 import { reason } from '../../protocol/message.ts'
 import { userError } from '../../protocol/user-members.ts'
 import type { Query } from '../../store/statement.ts'
-import { statements } from '../../store/users.ts'
+import { statements } from '../../store/user-roles.ts'
 
 /** What a change must not take away. */
 export interface Kept {

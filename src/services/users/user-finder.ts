@@ -4,6 +4,7 @@ import { usernameKey } from '../../protocol/username.ts'
 import { type Page, type Place, readPage } from '../../store/begins-with.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
+import { statements as roles } from '../../store/user-roles.ts'
 import { findUserRow, statements, type UserRow } from '../../store/users.ts'
 import { isUuid, NIL } from '../../protocol/uuid.ts'
 import { emailKeyOf, toUser, type User } from './user.ts'
@@ -111,6 +112,6 @@ export function createUserFinder(database: Database): UserFinder {
       return toUser(row)
     },
     ...createUserLists(database),
-    hasRole: async (role) => (await database.query(statements.hasRole, [role]))[0]?.found ?? false,
+    hasRole: async (role) => (await database.query(roles.hasRole, [role]))[0]?.found ?? false,
   }
 }
