@@ -69,7 +69,7 @@ const NOTHING = Type.Object({})
 /** `served` gets each as it is served. */
 export function createAdminApi(
   fastify: FastifyInstance,
-  { requireScope, administratorOf, assertAll }: Access,
+  { requireScope, nameActor, assertAll }: Access,
   served: (operation: Operation) => void,
 ): AdminApi {
   const names = new Set<string>()
@@ -101,8 +101,7 @@ export function createAdminApi(
         requireScope,
         parameters: NOTHING,
         async handle(_parameters, call) {
-          const administrator = administratorOf(call)
-          if (administrator !== null) call.request.actor = { kind: 'user', id: administrator.id }
+          nameActor(call)
           try {
             assertQuery(call.request, query)
             readQuery(call.wire)

@@ -18,8 +18,8 @@ import { createOwnVerifier, ownConstraints } from '../resource-server.ts'
 export interface ProgramAccess {
   /** Guards a route, as `fastify.requireScope` does those of the server itself. */
   readonly requireScope: FastifyInstance['requireScope']
-  /** The administrator whom the token is of; null for one that a client got for itself. */
-  administratorOf(call: Pick<BearerCall, 'token'>): User | null
+  /** Has the audit log name the administrator whom the token is of; a token that a client got for itself is the client's. */
+  nameActor(call: Pick<BearerCall, 'token' | 'request'>): void
 }
 
 export interface ProgramInterface {
@@ -81,7 +81,13 @@ export async function createProgramAccess(
     root: oauth.root,
     implies,
   })
-  return { requireScope: guard, administratorOf: ({ token }) => administrators.get(token) ?? null }
+  return {
+    requireScope: guard,
+    nameActor({ token, request }) {
+      const administrator = administrators.get(token)
+      if (administrator !== undefined) request.actor = { kind: 'user', id: administrator.id }
+    },
+  }
 }
 
 /** What a registration of the guard decorates in an instance of its own. */

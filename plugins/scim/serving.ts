@@ -36,7 +36,7 @@ export interface ScimResources {
 
 export function serveScim(
   { oauth }: FastifyInstance,
-  { requireScope, administratorOf }: ProgramAccess,
+  { requireScope, nameActor }: ProgramAccess,
   { method, path, scope, handle }: ScimOperation,
 ): void {
   oauth.registerEndpoint({
@@ -49,8 +49,7 @@ export function serveScim(
     failures: FAILURES,
     parameters: Type.Object({}),
     async handle(_parameters, call) {
-      const administrator = administratorOf(call)
-      if (administrator !== null) call.request.actor = { kind: 'user', id: administrator.id }
+      nameActor(call)
       return handle(call)
     },
   })
