@@ -94,11 +94,18 @@ async function explain(error: unknown): Promise<string> {
   const hasBegun = begun.has(error)
   if (!hasBegun && isOfDatabase(error))
     return `This cannot start: the database that DATABASE_URL names is out of reach: ${error.message || code}.`
+  const remedy = hasBegun ? null : await remedyFor(error)
+  if (remedy !== null) return `This cannot start: the database cannot be used (${error.message}): ${remedy}.`
   if (await isCutOff(error, hasBegun))
     return `The database is not available now: ${error.message || code}. See whether it was done all the same, and try again.`
   if (code !== undefined && /^(?:E[A-Z]+|[0-9A-Z]{5})$/.test(code))
     return `${hasBegun ? 'This failed' : 'This cannot start'}: ${error.message || code}.`
   return error.stack ?? error.message
+}
+
+/** Where the database lets nobody in. */
+async function remedyFor(error: Error): Promise<string | null> {
+  return process.env['DATABASE_URL'] ? (await import('../words/database-refusal.ts')).remedyOf(error) : null
 }
 
 /** From a database that was reached, in the middle of something: not where it refused us, or cannot do it. */

@@ -6,6 +6,7 @@ import { sqlState } from '../store/failures.ts'
 import { findLater, type LaterVersion, missingMigrations } from '../store/migrate.ts'
 import { keepsPrepared } from '../store/prepared.ts'
 import { readServerFacts, type ServerFacts } from '../store/server-facts.ts'
+import { remedyOf } from '../words/database-refusal.ts'
 import { examineDistribution } from './distribution.ts'
 import { examineReplica } from './replica.ts'
 import { examineContent } from './content.ts'
@@ -42,15 +43,9 @@ export async function examineDatabase(
     ]
   } catch (error) {
     const why = sqlState(error) ?? (error as Error).message
-    return [fail(CHECK, `The database at ${where} cannot be used (${why}): ${remedy(why)}.`)]
+    const remedy = remedyOf(error as Error) ?? 'see that it runs and is reached by DATABASE_URL'
+    return [fail(CHECK, `The database at ${where} cannot be used (${why}): ${remedy}.`)]
   }
-}
-
-function remedy(code: string): string {
-  if (code.startsWith('28')) return 'mend the user or the password in DATABASE_URL'
-  if (code === '42501') return 'grant our role the use of its schema and tables'
-  if (code === '3D000') return 'create the database, or mend its name in DATABASE_URL'
-  return 'see that it runs and is reached by DATABASE_URL'
 }
 
 /** What of its settings would lose or mix up what we store. */

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { parseSender, parseSmtpUrl } from '../protocol/mail-address.ts'
 import { parseStatementIssuer } from '../protocol/software-statement.ts'
 import { domainOf } from '../protocol/upstream-information.ts'
+import { connectionOf } from '../protocol/connection-url.ts'
 import { ConfigError, type SettingValues } from '../setting-value.ts'
 import type { Settings } from './index.ts'
 import { assertProfiles } from './profile-locks.ts'
@@ -30,6 +31,11 @@ export function assertSettings(settings: Settings, given: SettingValues): void {
 function assertDatabaseUrl(name: string, url: string | undefined): void {
   if (url !== undefined && !(/^postgres(?:ql)?:/.test(url) && URL.canParse(url)))
     throw new ConfigError(`${name} must be a URL that begins with postgresql://.`)
+  try {
+    if (url !== undefined) connectionOf(url)
+  } catch (error) {
+    throw new ConfigError(`${name} cannot be used: ${(error as Error).message}.`)
+  }
 }
 
 /** Not everybody: who could name any address would never be throttled. */

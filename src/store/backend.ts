@@ -1,7 +1,7 @@
 /** What of `pg`'s connections its types do not tell: which backend serves one, whether it is busy, and how to have it stop. */
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
-import type pg from 'pg'
+import pg from 'pg'
 
 /** As `pg` 8 has them. */
 interface Internals {
@@ -9,9 +9,18 @@ interface Internals {
   readonly port: number
   readonly processID: number | null
   readonly secretKey: number | null
-  readonly connection: { readonly stream: Socket }
+  readonly connection: Connection
   readonly _ended: boolean
   readonly readyForQuery?: boolean
+}
+
+interface Connection extends pg.Connection {
+  readonly stream: Socket
+  readonly ssl: pg.ClientConfig['ssl']
+  readonly sslNegotiation: 'postgres' | 'direct'
+  connect(port: number | string, host?: string): void
+  requestSsl(): void
+  cancel(processId: number, secretKey: number): void
 }
 
 export interface Backend {
@@ -47,29 +56,34 @@ export function drop(client: pg.ClientBase): void {
   internalsOf(client).connection.stream.destroy()
 }
 
-/** CancelRequest, PostgreSQL's protocol §55.2.8: 16 bytes, length first. */
-const CANCEL = 80_877_102
-
 /**
- * Asks its backend, on a connection for that alone, to stop what it does. Resolves when PostgreSQL has heard it, or after
- * `limit` milliseconds; it never says whether there was anything to stop.
+ * Asks its backend, on a connection for that alone, to stop what it does (CancelRequest, PostgreSQL's protocol §55.2.8); by TLS where
+ * the other one is. Resolves when PostgreSQL has heard it, or after `limit` milliseconds; it never says whether there was anything to stop.
  */
 export async function cancel(client: pg.ClientBase, limit: number): Promise<void> {
-  const { host, port, processID, secretKey } = internalsOf(client)
+  const { host, port, processID, secretKey, connection } = internalsOf(client)
   if (processID === null || secretKey === null) return
-  const request = Buffer.alloc(16)
-  for (const [index, value] of [16, CANCEL, processID, secretKey].entries())
-    request.writeInt32BE(value | 0, index * 4)
-  const socket = host.startsWith('/') ? connect(join(host, `.s.PGSQL.${port}`)) : connect(port, host)
+  const { ssl = false, sslNegotiation } = connection
+  const asker = new pg.Connection({ ssl, sslNegotiation } as pg.ConnectionConfig) as Connection
+  const ask = (): void => asker.cancel(processID, secretKey)
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => socket.destroy(), limit)
-    socket
+    const timer = setTimeout(() => {
+      asker.stream.destroy()
+      resolve()
+    }, limit)
+    asker
       .on('error', () => {})
-      .once('close', () => {
+      .once('end', () => {
         clearTimeout(timer)
         resolve()
       })
-    socket.resume().end(request)
+      .once('sslconnect', ask)
+      .once('connect', () => {
+        if (!ssl) ask()
+        else if (sslNegotiation !== 'direct') asker.requestSsl()
+      })
+    if (host.startsWith('/')) asker.connect(join(host, `.s.PGSQL.${port}`))
+    else asker.connect(port, host)
   })
 }
 

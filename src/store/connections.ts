@@ -4,6 +4,7 @@
  */
 import { Socket } from 'node:net'
 import pg from 'pg'
+import { connectionOf } from '../protocol/connection-url.ts'
 import { isLost } from './failures.ts'
 import { createRetirement, type Retirement } from './retiring.ts'
 import { limitSession, STATEMENT_LIMIT } from './session-limits.ts'
@@ -55,7 +56,7 @@ export async function withClient<T>(place: Place, work: (client: pg.ClientBase) 
       client.release()
     }
   }
-  const client = new pg.Client({ connectionString: place.url, connectionTimeoutMillis: FIRST_WAIT })
+  const client = new pg.Client({ ...connectionOf(place.url!), connectionTimeoutMillis: FIRST_WAIT })
   client.on('error', ignore)
   await client.connect().catch((error: unknown) => {
     throw (error as Error).message === GIVEN_UP ? new Unanswered(client) : error
@@ -157,7 +158,7 @@ export function waitingFor(pool: pg.Pool): number {
 /** Connections of our own: `size` at most, also while PostgreSQL does not answer. */
 export function createPool(url: string, size: number): pg.Pool {
   const sockets = new Set<Socket>()
-  const options = { connectionString: url, keepAlive: true, application_name: 'latchkey' }
+  const options = { keepAlive: true, application_name: 'latchkey', ...connectionOf(url) }
   const pool = new pg.Pool({
     ...options,
     max: size,

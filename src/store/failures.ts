@@ -3,14 +3,17 @@
 /** serialization_failure and deadlock_detected: the transaction did nothing and may simply be run again. */
 const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01'])
 
-/** Classes and codes that say the database cannot serve now (PostgreSQL, appendix A). */
-const UNAVAILABLE = /^(?:08|53|57P|58)|^(?:25006|25P03|25P04|55P03|57014|XX000)$/
+/** Classes and codes that say the database cannot serve now, or lets nobody in (PostgreSQL, appendix A). */
+const UNAVAILABLE = /^(?:08|28|53|57P|58)|^(?:25006|25P03|25P04|3D000|55P03|57014|XX000)$/
 /** lock_not_available and query_canceled: the statement was ended, and its connection is as good as before. */
 const ENDED: ReadonlySet<string> = new Set(['55P03', '57014'])
 const NETWORK = /^(?:ECONN|EPIPE|ENOENT|EACCES|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/
+/** Of Node's TLS (its documentation, "X509 certificate error codes"): what is no certificate of the server's, or no more. */
+const TLS =
+  /^(?:ERR_(?:TLS|SSL|OSSL)_|CERT_|CRL_|DEPTH_ZERO_|ERROR_IN_|HOSTNAME_|INVALID_|PATH_LENGTH_|SELF_SIGNED_|UNABLE_TO_)/
 const CLOSED = /cannot use a pool after calling end/i
 const DRIVER =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|cannot use a pool after calling end/i
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|SSL connections?$|^SASL: |client has encountered a connection error|cannot use a pool after calling end/i
 
 /** The SQLSTATE of a failure, looking through what an ORM wrapped around it. */
 export function sqlState(error: unknown): string | undefined {
@@ -67,7 +70,8 @@ export function isClosed(error: unknown): boolean {
 /** Whether the database is away or cannot take the statement now; the caller answers 503 and may be asked again. */
 export function isUnavailable(error: unknown): boolean {
   const code = sqlState(error)
-  if (code !== undefined && (UNAVAILABLE.test(code) || NETWORK.test(code) || RETRYABLE.has(code))) return true
+  if (code !== undefined && [UNAVAILABLE, NETWORK, TLS].some((codes) => codes.test(code))) return true
+  if (code !== undefined && RETRYABLE.has(code)) return true
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
     if (DRIVER.test(at.message)) return true
     if (at instanceof AggregateError && at.errors.some(isUnavailable)) return true

@@ -3,6 +3,7 @@ import { defineConfig, defineEntity, p, type Options } from '@mikro-orm/postgres
 import type pg from 'pg'
 import { entities } from '../entities/all.ts'
 import { tell } from '../entities/define.ts'
+import { connectionOf } from '../protocol/connection-url.ts'
 import { lend, type Place } from './connections.ts'
 
 for (const entity of entities) tell(entity, { defineEntity, p })
@@ -23,11 +24,11 @@ export function ormOptions(place: Place | string, poolSize = 10, queryTimeout = 
     ensureDatabase: false,
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
     driverOptions: {
-      connectionString: url,
       connectionTimeoutMillis: 2000,
       query_timeout: queryTimeout,
       keepAlive: true,
       application_name: 'latchkey',
+      ...(url === undefined ? {} : connectionOf(url)),
       ...(pool === undefined
         ? {}
         : { onPoolCreated: (created: pg.Pool) => lend(pool, created, queryTimeout) }),

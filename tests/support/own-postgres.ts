@@ -31,6 +31,7 @@ export interface OwnPostgres {
   /** Of the database `postgres`. */
   url: string
   socketDir: string
+  /** `port` is one of these, where it is not PostgreSQL's own. */
   start(settings?: Readonly<Record<string, string>>): Promise<void>
   /** SIGINT is an orderly end; SIGQUIT leaves everything as a crash does. */
   stop(signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>
@@ -105,7 +106,8 @@ async function inPlace(
     child = spawn(program, ['-D', cluster, ...options], {
       ...identity(account), cwd: '/', env: environment, stdio: 'ignore',
     }) // prettier-ignore
-    await until(async () => execute(url, 'select 1'))
+    const here = settings['port'] === undefined ? url : `${url}&port=${settings['port']}`
+    await until(async () => execute(here, 'select 1'))
   }
 
   if (account.uid !== undefined)

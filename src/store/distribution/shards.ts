@@ -1,6 +1,7 @@
 /** The servers that hold a share of what is distributed by postgres_fdw: how one is named, reached and marked as ours. */
 import pg from 'pg'
 import { drop } from '../backend.ts'
+import { connectionOf } from '../../protocol/connection-url.ts'
 import { type Asking, columnClause, definitionOf, indexOn, type Definition } from './definition.ts'
 import type { DistributedTable } from './tables.ts'
 
@@ -93,9 +94,9 @@ export function describeShard({ number, url }: Shard): string {
 /** On a connection of its own. */
 export async function onShard<T>({ url }: Shard, work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
   const client = new pg.Client({
-    connectionString: url,
     connectionTimeoutMillis: 1000 * Number(CONNECT_TIMEOUT),
     application_name: 'latchkey-distribute',
+    ...connectionOf(url),
   })
   client.on('error', () => {})
   await client.connect()
@@ -115,7 +116,7 @@ export async function askShard<T>(
   limit: number,
   work: (client: pg.ClientBase) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client({ connectionString: url, application_name: 'latchkey-survey' })
+  const client = new pg.Client({ application_name: 'latchkey-survey', ...connectionOf(url) })
   client.on('error', () => {})
   let late = false
   const timer = setTimeout(() => {
