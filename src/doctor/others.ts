@@ -9,7 +9,7 @@ import { isObject, parseJson } from '../protocol/json.ts'
 import { JwkSetError, parseJwkSet } from '../protocol/jwk-set.ts'
 import { isSame } from '../protocol/own-issuer.ts'
 import { parseJsonObject } from '../protocol/strict-json.ts'
-import { createGuardedFetch } from '../services/outbound/guarded-fetch.ts'
+import { createGuardedFetch, outboundOf } from '../services/outbound/guarded-fetch.ts'
 import type { Database } from '../store/database.ts'
 import { everyPage } from '../store/every-page.ts'
 import { statements as trusted, type TrustedIssuerRow } from '../store/trusted-issuers.ts'
@@ -63,11 +63,9 @@ const [MOST, AT_ONCE, LONGEST, TOLD] = [100, 8, 15_000, 10]
 const PAGE = 1000
 
 /** Never more than a warning: the server goes on without them. Nothing is said of what is not registered. */
-export async function examineOthers(
-  { query }: Pick<Database, 'query'>,
-  { UNSAFE_OUTBOUND_ORIGINS: unsafeOrigins, WITHOUT, issuer }: Config,
-): Promise<Finding[]> {
-  const fetch = createGuardedFetch({ unsafeOrigins })
+export async function examineOthers({ query }: Pick<Database, 'query'>, config: Config): Promise<Finding[]> {
+  const { WITHOUT, issuer } = config
+  const fetch = createGuardedFetch(outboundOf(config))
   const issuers = await everyPage(
     (after) => query(trusted.page, [after, PAGE]),
     PAGE,

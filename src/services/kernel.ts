@@ -21,7 +21,7 @@ import { createSecretBox, type SecretBox } from './keys/secret-box.ts'
 import { createLanguages, type Languages } from './languages/languages.ts'
 import { createListings, type Listings } from './listings.ts'
 import { createLoad, type Load } from './load.ts'
-import { createGuardedFetch } from './outbound/guarded-fetch.ts'
+import { createGuardedFetch, outboundOf } from './outbound/guarded-fetch.ts'
 import { createCourier, type Courier } from './outbox/courier.ts'
 import { createGivenUpDeliveries, type GivenUpDeliveries } from './outbox/given-up.ts'
 import { createOutbox, type Outbox } from './outbox/outbox.ts'
@@ -112,7 +112,7 @@ export function createKernel(
   const { trusted } = trustedIssuers
   const tokens = createTokenServices({ config, database, doors, audit, feed, directory, keys, box, trusted })
   const once = createOnce(database)
-  const fetch = createGuardedFetch({ unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS })
+  const fetch = createGuardedFetch(outboundOf(config))
   const rules: PasswordRules = {
     argon2id,
     minLength: config.OIDC_PASSWORD_MIN_LENGTH,

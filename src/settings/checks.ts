@@ -15,6 +15,7 @@ export function assertSettings(settings: Settings, given: SettingValues): void {
     assertDatabaseUrl(name, settings[name])
   assertTrustedProxies(settings.TRUSTED_PROXIES)
   assertOrigins(settings.UNSAFE_OUTBOUND_ORIGINS)
+  assertProxy(settings.OUTBOUND_PROXY)
   assertCertificates(settings)
   assertBreachService(settings)
   assertMail(settings)
@@ -60,6 +61,17 @@ function assertOrigins(origins: readonly string[]): void {
         `UNSAFE_OUTBOUND_ORIGINS must list origins such as http://10.0.0.5:8080; it has ${JSON.stringify(origin.slice(0, 80))}.`,
       )
   }
+}
+
+/** Not quoted: it may hold a password. */
+function assertProxy(address: string | undefined): void {
+  if (address === undefined) return
+  const url = URL.parse(address)
+  const isOne = url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/'
+  if (!isOne || url.search !== '' || url.hash !== '')
+    throw new ConfigError(
+      'OUTBOUND_PROXY must be the address of a proxy, such as http://proxy.corp.example:3128, or http://USER:PASSWORD@….',
+    )
 }
 
 function assertCertificates(settings: Settings): void {

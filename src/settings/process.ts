@@ -116,6 +116,13 @@ export const ProcessSettings = {
     description:
       'origins that this server may ask though they are private, this machine, or plain http, such as http://10.0.0.5:8080',
   }),
+  OUTBOUND_PROXY: Type.Optional(
+    Type.String({
+      secret: true,
+      description:
+        'proxy (http://…, or https://…) by which this server asks all addresses but those of UNSAFE_OUTBOUND_ORIGINS',
+    }),
+  ),
   WORKERS: Type.Integer({ default: 1, minimum: 1, maximum: 64, description: 'processes on this machine' }),
   WORKERS_SPREAD: Type.Boolean({
     default: true,

@@ -26,7 +26,7 @@ export async function risksOf(config: Config): Promise<string[]> {
 
 /** Also for who embeds the server, and may leave out plugins by code. */
 export function risksAnywhereOf(
-  { UNSAFE_OUTBOUND_ORIGINS: origins, WITHOUT: without }: Config,
+  { UNSAFE_OUTBOUND_ORIGINS: origins, OUTBOUND_PROXY: proxy, WITHOUT: without }: Config,
   alsoWithout: readonly string[] = [],
 ): string[] {
   const left = new Set([...without, ...alsoWithout])
@@ -34,6 +34,10 @@ export function risksAnywhereOf(
     [
       origins.length > 0,
       `UNSAFE_OUTBOUND_ORIGINS LETS CLIENTS MAKE THIS SERVER ASK ${origins.join(' AND ')}, WHATEVER IS THERE: name only what is meant for that.`,
+    ],
+    [
+      proxy !== undefined,
+      'OUTBOUND_PROXY finds out where names lead, and clients choose names: let it refuse addresses of your own network.',
     ],
     [
       left.has('latchkey-consent'),

@@ -20,6 +20,7 @@ const ASKING = [
   /^import (?!type )[^;'"]*'undici'|\bimport\('undici'\)/m,
   /^import (?!type )[^;'"]*\b(?:request|get|Agent|connect|createConnection|Socket|createSocket|Resolver|lookup|resolve4)\b[^;'"]*'node:(?:https?|http2|net|tls|dgram|dns)(?:\/promises)?'/m,
   /\bimport\('nodemailer'\)|'nodemailer'/,
+  /\bnew (?:pg\.)?(?:Client|Connection|Pool)\(/,
   /\bnew (?:WebSocket|EventSource|XMLHttpRequest)\(/,
 ]
 

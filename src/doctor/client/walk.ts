@@ -1,7 +1,7 @@
 /** `doctor --client URL`: the way of a client from what it is given to where it can sign its user in, up to the first thing that is wrong. */
 import { ConfigError, parseConfig, type Config, type SettingValues } from '../../config.ts'
 import { type Fetch, OutboundError } from '../../doors/outbound.ts'
-import { createGuardedFetch } from '../../services/outbound/guarded-fetch.ts'
+import { createGuardedFetch, outboundOf } from '../../services/outbound/guarded-fetch.ts'
 import { fail } from '../finding.ts'
 import { walkDocument, type Judge } from './document.ts'
 import { FIRST, walkResource } from './resource.ts'
@@ -32,7 +32,7 @@ async function* walk(config: Config, url: string, judge: Judge): Walk {
   // Whoever runs this knows where it is, also within their own network; for the document of a client, what the server may fetch counts.
   const near = createGuardedFetch({ unsafeOrigins: [...unsafe, address.origin, new URL(issuer).origin] })
   if (await isResource(url, near)) yield* walkResource(url, issuer, near)
-  else yield* walkDocument(url, config, createGuardedFetch({ unsafeOrigins: unsafe }), judge)
+  else yield* walkDocument(url, config, createGuardedFetch(outboundOf(config)), judge)
 } // prettier-ignore
 
 /** What asks for a token is one, and what answers the first call of a client; a document answers everybody who reads it. */

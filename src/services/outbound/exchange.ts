@@ -1,10 +1,12 @@
 /**
  * One request and its answer, on a connection of its own: the address is resolved once, checked, and the one that is
- * connected to. Bounded in time by the signal, and in bytes here; redirects are for `guarded-fetch.ts`.
+ * connected to; or a proxy does all that. Bounded in time by the signal, and in bytes here; redirects are for `guarded-fetch.ts`.
  */
 import { isIP, type LookupFunction } from 'node:net'
 import { callbackify } from 'node:util'
+import type { Dispatcher } from 'undici'
 import { OutboundError } from '../../doors/outbound.ts'
+import { isPublicName } from '../../protocol/public-address.ts'
 import type { Resolve } from './resolver.ts'
 
 export interface Asked {
@@ -29,26 +31,33 @@ export interface Guard {
   isPublic(address: string): boolean
 }
 
+/** How it is reached: wherever the system says that a name leads, unless there is a guard, or a proxy that is told the name (RFC 9110 §9.3.6). */
+export interface Way {
+  readonly guard?: Guard | undefined
+  /** `http:` or `https:`, with its credentials. */
+  readonly proxy?: URL | undefined
+}
+
 /** Milliseconds, for a connection that the signal has given up. */
 const CONNECT = 5000
+/** What `undici` says where a proxy does not connect us. */
+const OF_THE_PROXY = /^Proxy response \((\d{3})\)/
 /** What no longer holds of a body that was read. */
 const OF_THE_WIRE = ['content-encoding', 'content-length', 'transfer-encoding', 'connection', 'set-cookie']
 
-/** Without a `guard`, wherever the system says that the name leads. Throws `OutboundError`. */
+/** Throws `OutboundError`. */
 export async function exchange(
   { url, method, headers, body, maxBytes }: Asked,
-  guard: Guard | undefined,
+  way: Way,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  if (guard !== undefined && isIP(hostname) !== 0 && !guard.isPublic(hostname)) throw notPublic()
+  assertNamed(url.hostname.replace(/^\[(.*)\]$/, '$1'), way)
   // Where nothing is fetched, it is not loaded.
-  const { Client, fetch } = await import('undici')
-  const connect = { timeout: CONNECT, ...(guard === undefined ? {} : { lookup: lookupWith(guard) }) }
-  const client = new Client(url.origin, { connect, pipelining: 0, allowH2: false, maxHeaderSize: 16_384 })
+  const { fetch } = await import('undici')
+  const dispatcher = await dispatcherOf(url, way)
   try {
     const sent = { method, headers, body: body ?? null }
-    const response = await fetch(url, { ...sent, signal, redirect: 'manual', dispatcher: client })
+    const response = await fetch(url, { ...sent, signal, redirect: 'manual', dispatcher })
     // RFC 9110 §15: no status of HTTP, and a `Response` cannot have it.
     if (response.status > 599) throw new OutboundError(`it answers ${response.status}`)
     const read = await readBody(response.body, maxBytes)
@@ -57,8 +66,24 @@ export async function exchange(
   } catch (error) {
     throw toOutboundError(error, signal)
   } finally {
-    client.destroy().catch(() => {})
+    dispatcher.destroy().catch(() => {})
   }
+}
+
+/** What the name says by itself; where a name leads, a proxy alone knows. */
+function assertNamed(hostname: string, { guard, proxy }: Way): void {
+  if (guard === undefined) return
+  if (isIP(hostname) === 0 ? proxy !== undefined && !isPublicName(hostname) : !guard.isPublic(hostname))
+    throw notPublic()
+}
+
+async function dispatcherOf({ origin }: URL, { guard, proxy }: Way): Promise<Dispatcher> {
+  const { Client, ProxyAgent } = await import('undici')
+  const bounds = { pipelining: 0, allowH2: false, maxHeaderSize: 16_384 }
+  if (proxy !== undefined)
+    return new ProxyAgent({ ...bounds, uri: proxy.href, connections: 1, connectTimeout: CONNECT })
+  const connect = { timeout: CONNECT, ...(guard === undefined ? {} : { lookup: lookupWith(guard) }) }
+  return new Client(origin, { ...bounds, connect })
 }
 
 /** For `net.connect`, which connects to what it is given and asks nobody again. */
@@ -106,8 +131,11 @@ function toOutboundError(error: unknown, signal: AbortSignal): OutboundError {
   if (signal.aborted) return new OutboundError('no whole answer came in time', { cause: error })
   for (let at = error; at instanceof Error; at = at.cause) {
     if (at instanceof OutboundError) return at
-    const { code } = at as NodeJS.ErrnoException
-    if (code !== undefined) return new OutboundError(`no answer came (${code})`, { cause: error })
+    const refused = OF_THE_PROXY.exec(at.message)?.[1]
+    if (refused !== undefined) return new OutboundError(`the proxy answers ${refused}`, { cause: error })
+    // An exception of the DOM has a number.
+    const { code } = at as { code?: unknown }
+    if (typeof code === 'string') return new OutboundError(`no answer came (${code})`, { cause: error })
   }
   return new OutboundError('no answer came', { cause: error })
 }

@@ -2,20 +2,31 @@
  * `oauth.fetch`: the one way out of this server, to addresses that others chose. What an address may be, how many requests
  * are under way, and which redirects are followed is decided here; what may be connected to, in `exchange.ts`.
  */
+import type { Config } from '../../config.ts'
 import { type Fetch, OutboundError, type OutboundRequest } from '../../doors/outbound.ts'
 import { isPublicAddress } from '../../protocol/public-address.ts'
-import { type Answer, type Asked, exchange, type Guard } from './exchange.ts'
+import { type Answer, type Asked, exchange, type Guard, type Way } from './exchange.ts'
 import { createKeptAnswers } from './kept-answers.ts'
 import { createResolve } from './resolver.ts'
 
 export interface GuardedFetchOptions extends Partial<Guard> {
   /** That may be private or plain http: UNSAFE_OUTBOUND_ORIGINS. */
   unsafeOrigins: readonly string[]
+  /** By which all others are asked: OUTBOUND_PROXY. */
+  proxy?: string | undefined
   /** Milliseconds by a clock that is not set; by default `performance.now()`. */
   now?: () => number
   /** Milliseconds for a request with all that it is redirected to. */
   limit?: number
 }
+
+/** As the settings say. */
+export const outboundOf = (
+  config: Pick<Config, 'UNSAFE_OUTBOUND_ORIGINS' | 'OUTBOUND_PROXY'>,
+): GuardedFetchOptions => ({
+  unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS,
+  proxy: config.OUTBOUND_PROXY,
+})
 
 const LIMIT = 5000
 /** Requests of one process that are under way, and those to one origin. */
@@ -33,6 +44,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
   const { unsafeOrigins, now = () => performance.now(), limit = LIMIT, isPublic = isPublicAddress } = options
   const guard: Guard = { resolve: options.resolve ?? createResolve(), isPublic }
   const unsafe = new Set(unsafeOrigins)
+  const outside: Way = { guard, ...(options.proxy === undefined ? {} : { proxy: new URL(options.proxy) }) }
   const kept = createKeptAnswers(now)
   const underWay = new Map<string, number>()
   let all = 0
@@ -51,7 +63,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
     all++
     underWay.set(origin, there + 1)
     try {
-      return await exchange(asked, unsafe.has(origin) ? undefined : guard, signal)
+      return await exchange(asked, unsafe.has(origin) ? {} : outside, signal)
     } finally {
       all--
       const left = underWay.get(origin)! - 1

@@ -47,10 +47,13 @@ export const BESIDE: Readonly<Record<string, string>> = {
   'src/commands/served.ts': 'a command of the operator, to the issuer of the settings',
   'plugins/admin/clients/app-proofs.ts': 'code that developers of apps are shown',
   'src/doctor/issuer.ts': 'a command of the operator, to the issuer of the settings',
+  'src/services/database/embedded-postgres/connection.ts':
+    'the PostgreSQL that this server started, at its socket',
   'src/services/outbound/exchange.ts': 'what the guard itself connects with',
   'src/services/outbound/resolver.ts': 'what the guard itself resolves names with',
   'src/store/backend.ts': 'the database that the operator names in DATABASE_URL',
   'src/store/connections.ts': 'the database that the operator names in DATABASE_URL',
+  'src/store/distribution/shards.ts': 'the databases that the operator names to `distribute`',
 }
 
 /** Without which nothing is asked there. */
