@@ -38,7 +38,7 @@ export function parseConfig(
 ): Config {
   const parsed: Record<string, unknown> = {}
   for (const [name, schema] of settingsOf(Settings)) {
-    const value = parseSetting(name, schema, values[name])
+    const value = parseSetting(name, schema, values)
     if (value !== undefined) parsed[name] = value
   }
   // MCP asks for it, and people are asked whoever comes.

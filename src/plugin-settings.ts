@@ -6,6 +6,7 @@ import type { Static, TObject } from 'typebox'
 import { isObject } from './protocol/json.ts'
 import {
   ConfigError,
+  fileSetting,
   parseSetting,
   settingsOf,
   type SettingSchema,
@@ -15,8 +16,8 @@ import { Settings } from './settings/index.ts'
 
 /**
  * Reads settings of a plugin: by their names, from where those of the server are. A member has a `description`, and may have a
- * `default`; one with neither that nor `Type.Optional` must be set. `secret: true` keeps its value out of every message. Throws
- * `ConfigError` in one sentence that names the setting.
+ * `default`; one with neither that nor `Type.Optional` must be set. `secret: true` keeps its value out of every message, and lets
+ * NAME_FILE name a file that holds it. Throws `ConfigError` in one sentence that names the setting.
  */
 export type ReadSettings = <const S extends TObject>(schema: S) => Readonly<Static<S>>
 
@@ -39,8 +40,10 @@ export function createPluginSettings(values: SettingValues): PluginSettings {
       if (!isObject(schema) || !isObject(schema['properties']))
         throw new ConfigError('Settings must be a schema, such as Type.Object({ GREETING: Type.String() }).')
       const parsed = settingsOf(schema).map(([name, setting]) => {
-        if (names.has(name)) throw new ConfigError(`The setting ${name} is taken.`)
-        names.add(name)
+        for (const taken of setting.secret ? [name, fileSetting(name)] : [name]) {
+          if (names.has(taken)) throw new ConfigError(`The setting ${taken} is taken.`)
+          names.add(taken)
+        }
         return [name, parseOwn(schema, name, setting, values)] as const
       })
       const given = Object.fromEntries(parsed.filter(([, value]) => value !== undefined))
@@ -57,7 +60,7 @@ export function parseOwn(
   values: SettingValues,
 ): unknown {
   assertDeclared(name, setting)
-  const value = parseSetting(name, setting, values[name])
+  const value = parseSetting(name, setting, values)
   if (value === undefined && isRequired(schema, name))
     throw new ConfigError(`${name} must be set: ${setting.description}.`)
   return value

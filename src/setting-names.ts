@@ -4,9 +4,12 @@
  */
 import type { SettingValues } from './config.ts'
 import { closeTo, FAR, findNearest } from './protocol/nearest.ts'
+import { fileSetting, settingsOf } from './setting-value.ts'
 import { Settings } from './settings/index.ts'
 
-const NAMES: readonly string[] = Object.keys(Settings.properties)
+const NAMES: readonly string[] = settingsOf(Settings).flatMap(([name, { secret }]) =>
+  secret ? [name, fileSetting(name)] : [name],
+)
 /** Of ours alone, so that whatever begins with it is meant for us. */
 const PREFIX = 'OIDC_'
 /** Shown of a name: who sets it from code may have taken it from elsewhere. */

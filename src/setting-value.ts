@@ -1,4 +1,5 @@
-/** One setting by its schema: how its text is read, what does not fit, and in which words that is said. */
+/** One setting by its schema: where its text is, how it is read, what does not fit, and in which words that is said. */
+import { readFileSync } from 'node:fs'
 import type { TObject, TSchema } from 'typebox'
 import { misfitOf } from './protocol/schema.ts'
 
@@ -34,13 +35,39 @@ export function settingsOf({ properties }: TObject): [name: string, schema: Sett
   return Object.entries(properties) as [string, SettingSchema][]
 }
 
+/** What names the file of a secret one, as container systems and systemd hand secrets over. */
+export const fileSetting = (name: string): string => `${name}_FILE`
+
 /** Undefined where it is not set and has no default. Throws `ConfigError`. */
-export function parseSetting(name: string, schema: SettingSchema, raw: SettingValues[string]): unknown {
+export function parseSetting(name: string, schema: SettingSchema, values: SettingValues): unknown {
+  const raw = schema.secret ? secretOf(name, values) : values[name]
   if (raw === undefined || raw === '') return schema.default
   const value = coerce(schema, raw)
   if (value !== undefined && misfitOf(schema, value) === undefined) return value
   const got = schema.secret ? '' : `; it is ${JSON.stringify(String(raw).slice(0, 80))}`
   throw new ConfigError(`${name} must be ${expectation(schema)}${got}.`)
+}
+
+/** From its file where that is named; the line's end is not part of it. */
+function secretOf(name: string, values: SettingValues): SettingValues[string] {
+  const [own, file] = [values[name], values[fileSetting(name)]]
+  if (file === undefined || file === '') return own
+  if (own !== undefined && own !== '')
+    throw new ConfigError(`${name} and ${fileSetting(name)} are both set: take one of them away.`)
+  const text = readSecret(name, String(file)).replace(/\r?\n$/, '')
+  if (text === '') throw new ConfigError(`${fileSetting(name)} names a file that is empty: ${String(file)}.`)
+  return text
+}
+
+function readSecret(name: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new ConfigError(`${fileSetting(name)} names a file that cannot be read (${code}): ${file}.`, {
+      cause: error,
+    })
+  }
 }
 
 function coerce(schema: SettingSchema, raw: NonNullable<SettingValues[string]>): unknown {

@@ -1,5 +1,11 @@
-import { expect, test } from 'vitest'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { ConfigError, describeSettings, parseConfig, type SettingValues } from '../src/config.ts'
+import { describeStrays } from '../src/setting-names.ts'
+import { fileSetting, settingsOf } from '../src/setting-value.ts'
+import { Settings } from '../src/settings/index.ts'
+import { temporaryDirectory } from './support/cleanup.ts'
 
 const SECRET = 'correct-horse-battery-staple-0123456789'
 const PRODUCTION = {
@@ -269,3 +275,50 @@ test('SMTP_URL and MAIL_FROM are set both, or none, and what is wrong with them 
   for (const wrong of ['https://me:secret@mail.example', 'me:secret@mail.example', 'smtp://me:secret@mail.example?tls=no'])
     expect(refusal({ SMTP_URL: wrong, MAIL_FROM })).toMatch(/^SMTP_URL must be an address such as (?!.*secret)/)
 }) // prettier-ignore
+
+describe('a secret in a file', () => {
+  const file = async (text: string): Promise<string> => {
+    const path = join(await temporaryDirectory(), 'secret')
+    await writeFile(path, text)
+    return path
+  }
+
+  test('is that of the setting, without the end of its line', async () => {
+    const secrets = { SECRET_KEY: `${SECRET},former-${SECRET}`, DATABASE_URL: PRODUCTION.DATABASE_URL }
+    for (const end of ['', '\n', '\r\n']) {
+      const files = {
+        SECRET_KEY_FILE: await file(secrets.SECRET_KEY + end),
+        DATABASE_URL_FILE: await file(secrets.DATABASE_URL + end),
+      }
+      const others = { NODE_ENV: 'production', OIDC_ISSUER: PRODUCTION.OIDC_ISSUER }
+      expect(parseConfig({ ...others, ...files })).toEqual(parseConfig({ ...others, ...secrets }))
+      expect(parseConfig({ ...others, ...files, SECRET_KEY: '' }).SECRET_KEY).toHaveLength(2)
+    }
+  })
+
+  test('that is not there, is empty, fits not, or is given twice is refused by its name, and not quoted', async () => {
+    expect(refusal({ SECRET_KEY_FILE: '/nowhere/key' })).toBe(
+      'SECRET_KEY_FILE names a file that cannot be read (ENOENT): /nowhere/key.',
+    )
+    const empty = await file('\n')
+    expect(refusal({ SMTP_URL_FILE: empty })).toBe(`SMTP_URL_FILE names a file that is empty: ${empty}.`)
+    expect(refusal({ SECRET_KEY_FILE: await file('short-secret') })).toMatch(
+      /^SECRET_KEY must be (?!.*short-secret)/,
+    )
+    expect(refusal({ SECRET_KEY: SECRET, SECRET_KEY_FILE: await file(SECRET) })).toBe(
+      'SECRET_KEY and SECRET_KEY_FILE are both set: take one of them away.',
+    )
+  })
+
+  test('is for what is secret alone, and .env.example names all of that', async () => {
+    expect(parseConfig({ HOST_FILE: await file('0.0.0.0') }).HOST).toBe('127.0.0.1')
+    const example = await readFile(new URL('../.env.example', import.meta.url), 'utf8')
+    const secret = settingsOf(Settings).flatMap(([name, schema]) => (schema.secret ? fileSetting(name) : []))
+    expect(secret.filter((name) => !example.includes(name))).toEqual([])
+    expect(secret.length).toBeGreaterThan(3)
+    expect(describeStrays(Object.fromEntries(secret.map((name) => [name, 'x'])))).toEqual([])
+    expect(describeStrays({ SECRET_KEY_FIEL: 'x' })).toEqual([
+      expect.stringContaining('the nearest is SECRET_KEY_FILE'),
+    ])
+  })
+})

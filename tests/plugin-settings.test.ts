@@ -40,6 +40,12 @@ async function read(values: Settings, schema: TObject = SCHEMA): Promise<unknown
   return found
 }
 
+test('a secret one may be in a file, and its name is known', async () => {
+  const file = join(await temporaryDirectory(), 'key')
+  await writeFile(file, `${CANARY}\n`)
+  expect(await read({ GREETING_KEY_FILE: file })).toMatchObject({ GREETING_KEY: CANARY })
+})
+
 test('they are read from where those of the server are, as texts or as they are', async () => {
   expect(await read({})).toEqual({
     GREETING_WORD: 'hello', GREETING_MOST: 3, GREETING_RATE: 0.5, GREETING_LOUD: false, GREETING_STYLE: 'short', GREETING_NAMES: [],

@@ -105,7 +105,7 @@ async function explain(error: unknown): Promise<string> {
 
 /** Where the database lets nobody in. */
 async function remedyFor(error: Error): Promise<string | null> {
-  return process.env['DATABASE_URL'] ? (await import('../words/database-refusal.ts')).remedyOf(error) : null
+  return namesDatabase() ? (await import('../words/database-refusal.ts')).remedyOf(error) : null
 }
 
 /** From a database that was reached, in the middle of something: not where it refused us, or cannot do it. */
@@ -117,9 +117,14 @@ async function isCutOff(error: NetworkError, hasBegun: boolean): Promise<boolean
   return /^(?:read|write)$/.test(syscall) && (await import('../store/failures.ts')).isUnavailable(error)
 }
 
+/** The embedded one has words of its own. */
+function namesDatabase(): boolean {
+  return Boolean(process.env['DATABASE_URL'] ?? process.env['DATABASE_URL_FILE'])
+}
+
 /** Nothing else is connected to before a start is done; HOST is looked up too. */
 function isOfDatabase({ syscall, hostname, errors = [] }: NetworkError): boolean {
-  if (!process.env['DATABASE_URL']) return false
+  if (!namesDatabase()) return false
   if (syscall === 'getaddrinfo') return hostname !== process.env['HOST']
   return syscall === 'connect' || errors.some(isOfDatabase)
 }
