@@ -28,9 +28,10 @@ export interface Path extends Place {
   readonly which?: Filter
 }
 
-/** Characters, and filters within filters. */
+/** Characters, filters within filters, and comparisons: each is asked of each of very many values. */
 const LONGEST = 4096
 const DEEPEST = 16
+const MOST_COMPARISONS = 100
 const TOKEN = /\s*(?:("(?:[^"\\]|\\.)*")|([()[\]])|([^\s()[\]"]+))/y
 const ORDERED: ReadonlySet<Comparison> = new Set(['gt', 'ge', 'lt', 'le'])
 const OF_TEXTS: ReadonlySet<Comparison> = new Set(['co', 'sw', 'ew'])
@@ -62,6 +63,7 @@ function createReader(schema: Schema, text: string, problem: Problem) {
   const tokens = tokensOf(text, problem)
   let at = 0
   let depth = 0
+  let comparisons = 0
 
   const fail = (why: string) => refusal(problem, why)
   const peek = (): string | undefined => tokens[at]
@@ -149,6 +151,7 @@ function createReader(schema: Schema, text: string, problem: Problem) {
   }
 
   function comparison(place: Place): Filter {
+    if (++comparisons > MOST_COMPARISONS) throw fail(`has more than ${MOST_COMPARISONS} comparisons`)
     const operator = take().toLowerCase()
     if (operator === 'pr') return { present: place }
     const is = COMPARISONS.find((known) => known === operator)

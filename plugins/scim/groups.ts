@@ -13,7 +13,7 @@ import { parseFilter, type Filter } from './filter.ts'
 import { changeBy, groupResource, readGroup, versionOf } from './group-resource.ts'
 import { GROUP_SCHEMA } from './group-schema.ts'
 import { countOf, listResponse, lookedUp, startIndexOf, type ListQuery } from './lists.ts'
-import { fits } from './matching.ts'
+import { fitting } from './matching.ts'
 import { GROUP, PATCH_OP, PATH } from './messages.ts'
 import { operationsOf } from './patch.ts'
 import { projectionOf } from './projection.ts'
@@ -29,7 +29,7 @@ const BATCH = 1000
 const GROUPS = 100
 
 export function createScimGroups(fastify: FastifyInstance): ScimResources {
-  const { groups } = kernelOf(fastify)
+  const { directory, groups } = kernelOf(fastify)
   const base = `${fastify.oauth.issuer}${PATH}`
   const inTurn = createTurns()
 
@@ -81,12 +81,19 @@ export function createScimGroups(fastify: FastifyInstance): ScimResources {
     }
   }
 
+  const only = (group: Group | null): readonly Group[] => (group === null ? [] : [group])
+  const ofMember = async (id: string): Promise<readonly Group[]> =>
+    groups.ofRoles((await directory.reloadUser(id))?.roles ?? [])
+  const BY_IDENTIFIER: Readonly<Record<string, (value: string) => Promise<readonly Group[]>>> = {
+    id: async (value) => only(await groups.get(value)),
+    displayName: async (value) => only(await groups.find(value)),
+    members: ofMember,
+    'members.value': ofMember,
+  }
+
   async function candidates(filter: Filter | undefined): Promise<readonly Group[]> {
-    const wanted = filter === undefined ? undefined : lookedUp(filter, ['id', 'displayName'])
-    if (wanted?.is === 'eq') {
-      const { name, value } = wanted
-      return [await (name === 'id' ? groups.get(value) : groups.find(value))].filter((one) => one !== null)
-    }
+    const wanted = filter === undefined ? undefined : lookedUp(filter, Object.keys(BY_IDENTIFIER))
+    if (wanted?.is === 'eq') return BY_IDENTIFIER[wanted.name]!(wanted.value)
     const all: Group[] = []
     for (;;) {
       const batch = await groups.list(all.at(-1)?.id, GROUPS)
@@ -99,18 +106,18 @@ export function createScimGroups(fastify: FastifyInstance): ScimResources {
     const project = projectionOf(GROUP_SCHEMA, query)
     const filter = query.filter === undefined ? undefined : parseFilter(GROUP_SCHEMA, query.filter)
     const [startIndex, count] = [startIndexOf(query), countOf(query)]
-    const shown = (await fitting(filter, clientId)).toSorted(byName)
+    const shown = (await wantedBy(filter, clientId)).toSorted(byName)
     const page = shown.slice(startIndex - 1, startIndex - 1 + count)
     const resources = await resourcesOf(page, clientId, asksForMembers(query))
     return listResponse({ totalResults: shown.length, startIndex }, resources.map(project))
   }
 
-  async function fitting(filter: Filter | undefined, clientId: string): Promise<readonly Group[]> {
+  async function wantedBy(filter: Filter | undefined, clientId: string): Promise<readonly Group[]> {
     const all = await candidates(filter)
     if (filter === undefined) return all
     const look = async (): Promise<readonly Group[]> => {
       const resources = await resourcesOf(all, clientId, mentionsMembers(filter))
-      return all.filter((_group, at) => fits(filter, resources[at]!))
+      return fitting(filter, all, (_group, at) => resources[at]!)
     }
     // For each of them the database is asked.
     return mentionsMembers(filter) && all.length > GROUPS ? inTurn(clientId, look) : look()

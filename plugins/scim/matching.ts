@@ -1,4 +1,5 @@
-/** Whether a resource fits a filter (RFC 7644 §3.4.2.2), and which of several values do. */
+/** Whether a resource fits a filter (RFC 7644 §3.4.2.2), which of many do, and which of several values. */
+import { setImmediate } from 'node:timers/promises'
 import {
   isMembers,
   isUnassigned,
@@ -23,6 +24,26 @@ export function fits(filter: Filter, resource: Members): boolean {
   if (is === 'ne') return !values.some((one) => compares(comparedAttribute(place), one, 'eq', value))
   if (is === 'eq' && value === null) return values.length === 0
   return values.some((one) => compares(comparedAttribute(place), one, is, value))
+}
+
+/** Milliseconds in which nobody else is served. */
+const BREATH = 10
+
+/** Those of very many whose resources fit. Whoever waits meanwhile is served in between. */
+export async function fitting<T>(
+  filter: Filter,
+  all: readonly T[],
+  resourceOf: (one: T, at: number) => Members,
+): Promise<readonly T[]> {
+  const found: T[] = []
+  let since = performance.now()
+  for (const [at, one] of all.entries()) {
+    if (fits(filter, resourceOf(one, at))) found.push(one)
+    if (performance.now() - since < BREATH) continue
+    await setImmediate()
+    since = performance.now()
+  }
+  return found
 }
 
 /** Those of the values of an attribute that fit each by itself. The only one is the primary one, where it does not say. */

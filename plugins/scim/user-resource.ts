@@ -10,11 +10,13 @@ import { USER } from './messages.ts'
 
 const ADDRESS_TYPE = 'work'
 
+export type GroupsByRole = ReadonlyMap<string, Pick<Group, 'id' | 'displayName'>>
+
 export interface Placed {
   /** The identifier that the client knows them by; undefined for none. */
   readonly externalId?: string | undefined
-  /** Those that the user may be in, by their role. */
-  readonly groups: readonly Pick<Group, 'id' | 'displayName' | 'role'>[]
+  /** By their roles, those that the user may be in. */
+  readonly groups: GroupsByRole
   /** The address of all that SCIM has here. */
   readonly base: string
 }
@@ -22,8 +24,8 @@ export interface Placed {
 /** What is answered of a user, without what says whether it changed. */
 export function userResource(user: User, { externalId, groups, base }: Placed): Members {
   const { claims, username, roles, disabled } = user
-  const theirs = groups.filter(({ role }) => roles.includes(role))
-  const others = roles.filter((one) => !theirs.some(({ role }) => role === one))
+  const theirs = roles.flatMap((role) => groups.get(role) ?? [])
+  const others = roles.filter((role) => !groups.has(role))
   const resource = {
     schemas: [USER],
     id: user.id,

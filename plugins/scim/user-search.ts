@@ -11,7 +11,7 @@ import type { Place as Behind } from '../../src/store/begins-with.ts'
 import type { Members } from './attributes.ts'
 import { scimError } from './errors.ts'
 import { parseFilter, type Filter } from './filter.ts'
-import { fits } from './matching.ts'
+import { fitting } from './matching.ts'
 import {
   countOf,
   listResponse,
@@ -88,13 +88,13 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
     return beginningWith(value)
   }
 
-  async function fitting(
-    filter: Filter,
+  async function among(
     batch: readonly User[],
+    filter: Filter | undefined,
     clientId: string,
   ): Promise<readonly Members[]> {
     const resources = await resourcesOf(batch, clientId)
-    return resources.filter((one) => fits(filter, one))
+    return filter === undefined ? resources : fitting(filter, resources, (one) => one)
   }
 
   /** The first at once, the others when it is the client's turn, while `look` says where they go on. */
@@ -117,7 +117,7 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
     let examined = 0
     await throughBatches(clientId, [], async (after) => {
       const { users: batch, next } = await source(after, BATCH)
-      found.push(...(await fitting(filter, batch, clientId)))
+      found.push(...(await among(batch, filter, clientId)))
       examined += batch.length
       if (next !== null && examined >= MOST_EXAMINED)
         throw scimError(
@@ -148,8 +148,7 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
     let batches = 0
     await throughBatches(clientId, partsOf(query.cursor ?? ''), async (after) => {
       const { users: batch, next } = await source(after, count)
-      const found =
-        filter === undefined ? await resourcesOf(batch, clientId) : await fitting(filter, batch, clientId)
+      const found = await among(batch, filter, clientId)
       page = { found, next }
       batches++
       return found.length > 0 || batches >= MOST_EXAMINED / MOST_COUNT ? null : next

@@ -8,7 +8,6 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { withProofs } from '../../src/protocol/claims.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import type { Group } from '../../src/services/users/groups.ts'
 import { ADMIN } from '../../src/services/users/user.ts'
 import { notFound, orConflict } from '../programs/refusals.ts'
 import { changeUser } from '../programs/user-change.ts'
@@ -19,7 +18,7 @@ import { operationsOf, patched } from './patch.ts'
 import { projectionOf } from './projection.ts'
 import { listOperations } from './searches.ts'
 import { queryOf, scimAnswer, type ScimOperation, type ScimResources } from './serving.ts'
-import { keptEmail, readUser, userResource, type SentUser } from './user-resource.ts'
+import { keptEmail, readUser, userResource, type GroupsByRole, type SentUser } from './user-resource.ts'
 import { isForeign, USER_SCHEMA } from './user-schema.ts'
 import { createUserSearch } from './user-search.ts'
 
@@ -32,12 +31,16 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
   const { directory, externalIds, groups, config } = kernelOf(fastify)
   const base = `${oauth.issuer}${PATH}`
 
+  async function groupsOf(roles: readonly string[]): Promise<GroupsByRole> {
+    return new Map((await groups.ofRoles(roles)).map((group) => [group.role, group]))
+  }
+
   async function resourcesOf(all: readonly User[], clientId: string): Promise<readonly Members[]> {
     if (all.length === 0) return []
     const ids = all.map(({ id }) => id)
     const [known, theirs] = await Promise.all([
       externalIds.of(clientId, ids),
-      groups.ofRoles(all.flatMap(({ roles }) => roles)),
+      groupsOf(all.flatMap(({ roles }) => roles)),
     ])
     return all.map((user) => userResource(user, { externalId: known.get(user.id), groups: theirs, base }))
   }
@@ -80,7 +83,7 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
   }
 
   /** What was done is answered as it was done: to read it again could fail, and tell the client that nothing was. */
-  async function done(work: Promise<User>, sent: SentUser, theirs: readonly Group[]): Promise<Members> {
+  async function done(work: Promise<User>, sent: SentUser, theirs: GroupsByRole): Promise<Members> {
     const user = await orUniqueness(work, sent)
     return userResource(user, { externalId: sent.externalId ?? undefined, groups: theirs, base })
   }
@@ -114,9 +117,9 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
         const { sent, proof } = await read(user)
         assertNoAdministrator(sent)
         const { username, password, roles, active, externalId, claims } = sent
-        const theirs = await groups.ofRoles([...user.roles, ...(roles ?? [])])
+        const theirs = await groupsOf([...user.roles, ...(roles ?? [])])
         // What they have of groups is changed there.
-        const ofGroups = theirs.map(({ role }) => role).filter((role) => user.roles.includes(role))
+        const ofGroups = user.roles.filter((role) => theirs.has(role))
         const members = {
           username,
           ...(password === undefined ? {} : { password }),
@@ -158,7 +161,7 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
         const { username, password, roles, active, externalId, claims } = sent
         const members = { username, password, roles, ...claims, ...(await proofOf(claims)) }
         const also = externalIds.setting(call.token.clientId, externalId)
-        const theirs = await groups.ofRoles(roles ?? [])
+        const theirs = await groupsOf(roles ?? [])
         const creating = users.create(members, { disabled: active === false, also })
         return answerWith(await done(creating, sent, theirs), 201)
       },

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Members } from '../../../plugins/scim/attributes.ts'
 import { parseFilter, parsePath } from '../../../plugins/scim/filter.ts'
-import { fits } from '../../../plugins/scim/matching.ts'
+import { fits, fitting } from '../../../plugins/scim/matching.ts'
 import { USER_SCHEMA } from '../../../plugins/scim/user-schema.ts'
 import type { OAuthError } from '../../../src/protocol/errors.ts'
 
@@ -90,6 +90,21 @@ describe('a resource fits', () => {
   })
 })
 
+test('while very many are looked through, others are served', async () => {
+  const filter = parseFilter(
+    USER_SCHEMA,
+    `roles co "none"${' or roles co "none"'.repeat(98)} or id eq "last"`,
+  )
+  const roles = Array.from({ length: 500 }, (_, n) => ({ value: `role-of-a-group-${n}` }))
+  const all = ['first', ...Array.from({ length: 40 }, (_, n) => `${n}`), 'last']
+  let turns = 0
+  const serve = (): unknown => (turns++, (served = setImmediate(serve)))
+  let served = setImmediate(serve)
+  const found = await fitting(filter, all, (id) => ({ id, roles }))
+  clearImmediate(served)
+  expect([found, turns > 1]).toEqual([['last'], true])
+})
+
 describe('refused', () => {
   test.each([
     ['', 'the filter ends too early'],
@@ -120,6 +135,8 @@ describe('refused', () => {
     [`${'('.repeat(17)}userName pr${')'.repeat(17)}`, 'the filter is nested too deeply'],
     [`${'not ('.repeat(800)}userName pr`, 'the filter is nested too deeply'],
     [`userName eq "${'x'.repeat(4096)}"`, 'the filter has more than 4096 characters'],
+    [`id pr${' or id pr'.repeat(100)}`, 'the filter has more than 100 comparisons'],
+    [`emails[value pr${' or value pr'.repeat(99)}].value pr`, 'the filter has more than 100 comparisons'],
   ])('%s', (filter, why) => {
     expect(refusalOf(() => parseFilter(USER_SCHEMA, filter))).toEqual(['invalidFilter', why])
   })
