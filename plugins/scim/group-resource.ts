@@ -1,6 +1,14 @@
 /** Groups as SCIM has them: what is answered of one, and what is meant by what is sent. */
 import { externalIdOf, type Group, type GroupChange } from '../../src/services/users/groups.ts'
-import { isMembers, isUnassigned, memberOf, valuesOf, type Members, type Value } from './attributes.ts'
+import {
+  isMembers,
+  isUnassigned,
+  memberOf,
+  nameOfPlace,
+  valuesOf,
+  type Members,
+  type Value,
+} from './attributes.ts'
 import { scimError } from './errors.ts'
 import type { Filter } from './filter.ts'
 import { parsePath } from './filter.ts'
@@ -82,7 +90,9 @@ class Changing {
   readonly #removed = new Set<string>()
 
   apply(op: Operation['op'], path: string, value: Value): void {
-    const { attribute, which } = parsePath(GROUP_SCHEMA, path)
+    const { attribute, sub, which } = parsePath(GROUP_SCHEMA, path)
+    if (sub !== undefined)
+      throw scimError('mutability', `${nameOfPlace({ attribute, sub })} cannot be changed`)
     if (attribute.name === 'members') this.#changeMembers(op, which, value)
     else if (attribute.name === 'displayName' && op !== 'remove') this.#displayName = nameIn(value)
     else if (attribute.name === 'externalId') this.#externalId = op === 'remove' ? null : identifierIn(value)

@@ -21,7 +21,7 @@ export interface UserMembers {
 }
 
 /** Directories give one for each group. */
-const MOST_ROLES = 500
+export const MOST_ROLES = 500
 
 /** Of an email address that is none. */
 export const NO_ADDRESS = reason('must be an email address, such as alice@example.com')
@@ -56,9 +56,12 @@ function parsePassword(password: unknown): string {
 
 function parseRoles(roles: unknown): string[] {
   const isRole = (role: unknown) => typeof role === 'string' && /^[^\s\p{C}]{1,64}$/u.test(role)
-  if (!Array.isArray(roles) || roles.length > MOST_ROLES || !roles.every(isRole))
+  if (!Array.isArray(roles) || !roles.every(isRole))
     throw userError('roles', reason('must be a list of names without spaces'))
-  return [...new Set(roles as string[])]
+  const unlike = [...new Set(roles as string[])]
+  if (unlike.length > MOST_ROLES)
+    throw userError('roles', reason('must be {most} at most', { most: MOST_ROLES }))
+  return unlike
 }
 
 /** Standard claims alone, also in other languages (`name#de`): a misspelt `password` must not end up among them. */

@@ -10,7 +10,8 @@ export function roleNamed(displayName: string): string {
 /** Throws `invalid_request` for what cannot be one, and `access_denied` for that of administrators. */
 export function roleOf(displayName: string): string {
   const role = roleNamed(displayName)
-  if (!/^[^\s\p{C}]{1,64}$/u.test(role))
+  // Of many spaces, the role has one.
+  if (!/^\P{C}{1,64}$/u.test(displayName) || !/^[^\s\p{C}]{1,64}$/u.test(role))
     throw memberError('invalid_request', 'displayName', 'must have 1 to 64 characters that are seen')
   if (role.toLowerCase() === ADMIN)
     throw new OAuthError('access_denied', 'nobody is made an administrator by a group')

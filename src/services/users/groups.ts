@@ -4,7 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { DoorRegistry } from '../../doors/registry.ts'
-import { OAuthError } from '../../protocol/errors.ts'
+import { memberError, OAuthError } from '../../protocol/errors.ts'
+import { MOST_ROLES } from '../../protocol/user-members.ts'
 import { isUuid, NIL } from '../../protocol/uuid.ts'
 import { recordChanges } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
@@ -14,6 +15,7 @@ import type { Query } from '../../store/statement.ts'
 import { statements as users } from '../../store/user-roles.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
+import { assertExternalId } from './external-ids.ts'
 import { keyOf, roleNamed, roleOf } from './group-names.ts'
 
 export interface Group {
@@ -108,6 +110,8 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
   ): Promise<readonly string[]> {
     const wanted = await known(query, added)
     const given = await query(users.giveRole, [wanted, role])
+    if (given.some(({ roles }) => roles.length > MOST_ROLES))
+      throw membersError(`must have ${MOST_ROLES} roles at most`)
     const lost =
       members === undefined
         ? await query(users.takeRole, [removed.filter(isUuid), role])
@@ -122,10 +126,7 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
     const asked = [...new Set(ids)]
     if (asked.length === 0) return []
     const found = await query(users.known, [asked.filter(isUuid)])
-    if (found.length < asked.length)
-      throw new OAuthError('invalid_request', 'one of the members is no user here', {
-        about: { member: 'members', reason: 'has one who is no user here' },
-      })
+    if (found.length < asked.length) throw membersError('must be users here')
     return asked
   }
 
@@ -144,14 +145,16 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
       return row === undefined ? null : toGroup(row)
     },
     async ofRoles(roles) {
-      const keys = [...new Set(roles.map(keyOf))]
+      const asked = new Set(roles)
+      const keys = [...new Set([...asked].map(keyOf))]
       const rows = keys.length === 0 ? [] : await database.query(records.findAll, [GROUP, keys])
-      return rows.map(toGroup).filter(({ role }) => roles.includes(role))
+      return rows.map(toGroup).filter(({ role }) => asked.has(role))
     },
     members: async ({ role }, after = NIL, limit = PAGE) =>
       (await database.query(users.ofRole, [role, after, limit])).map(({ id }) => id),
     async create(clientId, { displayName, externalId = null, ...rest }) {
       const role = roleOf(displayName)
+      assertExternalId(externalId)
       const id = randomUUID()
       const externalIds = externalId === null ? {} : { [clientId]: externalId }
       return change(async (query, note) => {
@@ -165,6 +168,7 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
       })
     },
     async update(id, clientId, { displayName, externalId, ...rest }, judge) {
+      assertExternalId(externalId ?? null)
       return change(async (query, note) => {
         const [row] = await query(records.lock, [GROUP, id])
         if (row === undefined) return { result: null, changed: [] }
@@ -219,6 +223,10 @@ export function externalIdOf({ externalIds }: Pick<Group, 'externalIds'>, client
 
 function noteRoles(note: Note, user: string, before: readonly string[], after: readonly string[]): void {
   note({ type: 'user.changed', user, details: { changes: { roles: [before, after] } } })
+}
+
+function membersError(reason: string): OAuthError {
+  return memberError('invalid_request', 'members', reason)
 }
 
 function taken(): OAuthError {

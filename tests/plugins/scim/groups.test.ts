@@ -1,5 +1,5 @@
 /** Groups by SCIM (RFC 7643 §4.2): roles of users, pushed by a directory. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { program } from '../../support/admin-api.ts'
 import { ERROR, GROUP, LIST, patchOf, PATCH_OP, scimAs, startScim, USER } from '../../support/scim.ts'
@@ -91,6 +91,7 @@ describe('made', () => {
     [{ displayName: 7 }, 400, 'invalidValue', 'displayName must be a text'],
     [{ displayName: 'x'.repeat(65) }, 400, 'invalidValue', 'displayName must have 1 to 64 characters'],
     [{ displayName: 'a\u200bb' }, 400, 'invalidValue', 'displayName must have 1 to 64 characters'],
+    [{ displayName: 'a\nb' }, 400, 'invalidValue', 'displayName must have 1 to 64 characters'],
     [{ displayName: 'admin' }, 403, undefined, 'nobody is made an administrator by a group'],
     [{ displayName: ' Admin ' }, 403, undefined, 'nobody is made an administrator by a group'],
     [{ displayName: 'EMPTY' }, 409, 'uniqueness', 'displayName is that of another group'],
@@ -98,13 +99,13 @@ describe('made', () => {
       { displayName: 'New', members: [{ value: 'nobody' }] },
       400,
       'invalidValue',
-      'one of the members is no user here',
+      'members must be users here',
     ],
     [
       { displayName: 'New', members: [{ value: crypto.randomUUID() }] },
       400,
       'invalidValue',
-      'one of the members',
+      'members must be users here',
     ],
     [{ displayName: 'New', members: [7] }, 400, 'invalidValue', 'each of members must have a value'],
     [{ displayName: 'New', externalId: 7 }, 400, 'invalidValue', 'externalId must be a text'],
@@ -122,6 +123,24 @@ describe('made', () => {
     ])
     expect(await groups.find('New')).toBeNull()
   })
+
+  test('nothing is kept of it that has no end', async () => {
+    const [name, identifier] = [`a${' '.repeat(63)}b`, 'x'.repeat(1025)]
+    const { id } = await group()
+    const { id: user } = (await users.find('alice'))!
+    const externalId = { op: 'add', path: 'externalId', value: identifier }
+    const answers = await Promise.all([
+      call!('POST', '/Groups', { displayName: name }),
+      patch(id, { op: 'replace', path: 'displayName', value: name }),
+      call!('POST', '/Groups', { displayName: 'New', externalId: identifier }),
+      patch(id, externalId),
+      call!('POST', '/Users', { userName: 'new', externalId: identifier }),
+      call!('PATCH', `/Users/${user}`, patchOf(externalId)),
+    ])
+    const [called, known] = ['displayName must have 1 to 64 characters that are seen', 'externalId must have 1024 characters at most']
+    expect(answers.map(({ status, body }) => [status, body.detail])).toEqual([called, called, known, known, known, known].map((detail) => [400, detail]))
+    expect((await call!('POST', '/Groups', { displayName: 'Long', externalId: 'x'.repeat(1024) })).status).toBe(201)
+  }) // prettier-ignore
 
   test('of two at once of one name, one is; and who may read alone makes none', async () => {
     const sent = { schemas: [GROUP], displayName: 'Twins' }
@@ -202,10 +221,15 @@ describe('changed', () => {
     [{ op: 'add', path: 'members[value eq "x"]', value: [] }, 'noTarget'],
     [{ op: 'remove', path: 'members[display sw "x"]' }, 'invalidPath'],
     [{ op: 'replace', value: 'x' }, 'invalidValue'],
-  ])('%j is refused', async (operation, scimType) => {
-    const { id } = await group()
+    [{ op: 'remove', path: 'members.type' }, 'mutability'],
+    [{ op: 'replace', path: 'members.value', value: [] }, 'mutability'],
+    [{ op: 'remove', path: 'members[value eq "x"].$ref' }, 'mutability'],
+  ])('%j is refused, and nobody leaves by it', async (operation, scimType) => {
+    const one = await somebody()
+    const { id } = await group({ members: membersOf(one) })
     const { status, body } = await patch(id, operation)
     expect([status, body.scimType]).toEqual([400, scimType])
+    expect(await rolesOf(one)).toHaveLength(1)
   })
 
   test('what is no longer so is not changed', async () => {
@@ -281,6 +305,21 @@ describe('of a user', () => {
     expect((await users.update({ id: one }, { roles: ['staff', ...names] })).roles).toHaveLength(52)
   })
 
+  test('nobody is in more than a user may have roles, or nothing of theirs could be changed any more', async () => {
+    const roles = Array.from({ length: 499 }, (_, n) => `role-${n}`)
+    const one = await somebody(roles)
+    const last = await group({ displayName: 'Last', members: membersOf(one) })
+    const { id } = await group({ displayName: 'Beyond' })
+    const beyond = await patch(id, { op: 'add', path: 'members', value: membersOf(one) })
+    expect([beyond.status, beyond.body.detail]).toEqual([400, 'members must have 500 roles at most'])
+    expect(await rolesOf(one)).toHaveLength(500)
+    await patch(last.id, { op: 'remove', path: 'members' })
+    expect((await patch(id, { op: 'add', path: 'members', value: membersOf(one) })).status).toBe(200)
+    const given = Array.from({ length: 501 }, (_, n) => ({ value: `role-${n}` }))
+    const { body } = await call!('POST', '/Users', { userName: 'too-many', roles: given })
+    expect(body.detail).toBe('roles must be 500 at most')
+  })
+
   test('also an administrator is in a group, and stays one', async () => {
     const root = (await users.find('root'))!.id
     const { id } = await group({ displayName: 'Council', members: membersOf(root) })
@@ -319,7 +358,13 @@ describe('listed', () => {
     }
     expect((await find('displayName eq "Findable One"')).Resources[0].members).toMatchObject([{ value: one }])
     expect((await find(`id eq "${id}" and members eq "nobody"`)).totalResults).toBe(0)
-    for (const nobodys of ['externalId eq "none"', 'displayName eq "\\u0000"', 'displayName eq "\\ud800"'])
+    // Of who is in few of very many, nobody else's groups are looked through.
+    const asked = vi.spyOn(groups, 'members')
+    for (const filter of [`members eq "${one}"`, `members.value eq "${one}" and displayName pr`, `members[value eq "${one}"]`])
+      expect((await find(filter)).Resources.map((found: { id: string }) => found.id)).toEqual([id])
+    expect([...new Set(asked.mock.calls.map(([{ role }]) => role))]).toEqual(['Findable-One'])
+    asked.mockRestore()
+    for (const nobodys of ['members eq "none"', `members eq "${crypto.randomUUID()}"`, 'externalId eq "none"', 'displayName eq "\\u0000"', 'displayName eq "\\ud800"'])
       expect([nobodys, (await find(nobodys)).Resources]).toEqual([nobodys, []])
     const posted = await call!('POST', '/Groups/.search', { filter: 'displayName eq "Findable One"', attributes: ['displayName'] })
     expect(posted.body.Resources).toEqual([{ schemas: [GROUP], id, displayName: 'Findable One' }])
