@@ -29,6 +29,14 @@ export const statements = {
     const user = table(User)
     return `select ${user.columns('id')} from ${user.name} where ${having(user)} order by ${user.column('id')} for update`
   }),
+  /** The users $1, and all with the role $2, locked in the same order. */
+  lockThose: statement<Pick<User, 'id'>>('users-lock-those', (table) => {
+    const user = table(User)
+    return `with those as materialized (select unnest($1::uuid[]) as "id"
+        union select ${user.column('id')} from ${user.name} where ${user.column('roles')} @> array[$2::text])
+      select ${user.columns('id')} from ${user.name} where ${user.column('id')} = any(array(select "id" from those))
+      order by ${user.column('id')} for update`
+  }),
   /** Those with the role $1, behind the id $2, at most $3. */
   ofRole: statement<Pick<User, 'id'>>('users-of-role', (table) => {
     const user = table(User)

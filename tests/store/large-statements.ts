@@ -286,6 +286,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'users-count': [[], 40_001],
   'users-search': [['user-', PAGE, 'user-', '', NIL], 3 * PAGE],
   'users-of-role': [['admin', NIL, PAGE], 10],
+  'users-lock-those': [[[HOLDER, SOMEBODY], 'admin'], 30],
   'users-known': [[[HOLDER, SOMEBODY]], 2],
   'users-give-role': [[[HOLDER, SOMEBODY], 'role'], 4],
   'users-take-role': [[[HOLDER, SOMEBODY], 'admin'], 6],

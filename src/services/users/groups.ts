@@ -74,6 +74,8 @@ interface Stored {
 const GROUP = 'scim-group'
 const MOST = 10_000
 const PAGE = 100
+/** What no role is called. */
+const NO_ROLE = ''
 
 interface GroupsOptions {
   database: Database
@@ -122,6 +124,17 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
     return [...given, ...lost].map(({ id }) => id)
   }
 
+  /** Before any of them is changed, with all who have the role where `all` are concerned: of two changes that have the same users, one waits here. */
+  async function lockMembers(
+    query: Query,
+    role: string,
+    { members = [], added = [], removed = [] }: GroupChange,
+    all: boolean,
+  ): Promise<void> {
+    const ids = [...members, ...added, ...removed].filter(isUuid)
+    await query(users.lockThose, [ids, all ? role : NO_ROLE])
+  }
+
   async function known(query: Query, ids: readonly string[]): Promise<readonly string[]> {
     const asked = [...new Set(ids)]
     if (asked.length === 0) return []
@@ -162,6 +175,7 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
         const [row] = await query(records.put, values)
         if (row?.full) throw new OAuthError('invalid_request', 'there are as many groups as there may be')
         if (row?.stored !== true) throw taken()
+        await lockMembers(query, role, rest, rest.members !== undefined)
         const changed = await setMembers(query, note, role, rest)
         const [stored] = await query(records.get, [GROUP, id])
         return { result: toGroup(stored!), changed }
@@ -179,6 +193,7 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
         const { [clientId]: _former, ...others } = before.externalIds
         const identifier = externalId === undefined ? externalIdOf(before, clientId) : externalId
         const externalIds = identifier === null ? others : { ...others, [clientId]: identifier }
+        await lockMembers(query, before.role, rest, role !== before.role || rest.members !== undefined)
         const renamed = role === before.role ? [] : await query(users.renameRole, [before.role, role])
         for (const { id: user, roles } of renamed)
           noteRoles(note, user, roles.map((one) => (one === role ? before.role : one)), roles) // prettier-ignore
@@ -195,6 +210,7 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
         if (row === undefined) return { result: false, changed: [] }
         const group = toGroup(row)
         judge?.(group)
+        await lockMembers(query, group.role, {}, true)
         const changed = await setMembers(query, note, group.role, { members: [] })
         await query(records.delete, [GROUP, id])
         return { result: true, changed }

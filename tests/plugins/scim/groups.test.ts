@@ -1,4 +1,5 @@
 /** Groups by SCIM (RFC 7643 §4.2): roles of users, pushed by a directory. */
+import { Client } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { program } from '../../support/admin-api.ts'
@@ -241,6 +242,30 @@ describe('changed', () => {
       expect((await call!(method, `/Groups/${id}`, body, { 'if-match': meta.version })).status).toBe(412)
     expect((await call!('DELETE', `/Groups/${id}`, undefined, { 'if-match': first.headers.get('etag')! })).status).toBe(204)
   }) // prettier-ignore
+
+  test('groups of the same people are changed at once, and neither waits for one who waits for it', async () => {
+    const [one, two] = [await somebody(), await somebody()]
+    const here = await group({ members: membersOf(two) })
+    const there = await group({ members: membersOf(one) })
+    const judge = vi.fn<() => void>()
+    const holder = new Client({ connectionString: server.database.url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query('select from users where id = any($1) for update', [[one, two]])
+    const swapped = Promise.all([
+      groups.update(here.id, 'directory', { members: [one] }, judge),
+      groups.update(there.id, 'directory', { members: [two] }, judge),
+    ])
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await until(async () => expect(await server.database.query(waiting)).toHaveLength(2))
+    await holder.query('commit')
+    await swapped
+    await holder.end()
+    // One that PostgreSQL breaks off is begun again.
+    expect(judge).toHaveBeenCalledTimes(2)
+    const roles = [here, there].map(({ displayName }) => [displayName.replace(' ', '-')])
+    expect([await rolesOf(one), await rolesOf(two)]).toEqual(roles)
+  })
 
   test('additions at once are all made, in any process', async () => {
     const beside = await startBeside(server)
