@@ -76,7 +76,9 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
 
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const token = (request as { [verifiedToken]?: AccessToken })[verifiedToken] as UserToken
-    const { authorization, user, client } = token
+    const { user, client, scopes } = token
+    // The token may have fewer than what it comes of (RFC 6749 §6): it tells no more than they allow.
+    const authorization = { ...token.authorization, scopes }
     const call = { request, reply, client }
     const claims = userClaims(user)
     const requested = approvedClaims(authorization.parameters)
@@ -85,7 +87,7 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
       authorization,
       {
         sub: token.subject,
-        ...claimsForScopes(claims, token.scopes),
+        ...claimsForScopes(claims, scopes),
         ...(requested === undefined ? {} : requestedClaims(requested, 'userinfo', claims)),
       },
       call,

@@ -76,7 +76,7 @@ export interface Additive {
   access_token: Authorization
   /** The claims of OpenID Connect Core §2. */
   id_token: Authorization
-  /** OpenID Connect Core §5.3.2. */
+  /** OpenID Connect Core §5.3.2; with the scopes of the access token that came. */
   userinfo: Authorization
   /** RFC 7662 §2.2, of a token that is active. */
   introspection: Verified

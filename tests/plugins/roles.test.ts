@@ -66,6 +66,19 @@ test('each claim is told where its scope was granted, and nowhere else', async (
   }
 }) // prettier-ignore
 
+test('a token of fewer scopes tells of them nowhere, and the next one of all does', async () => {
+  const first = await tokensFor('openid roles')
+  const refreshed = async ({ refresh_token }: Tokens, more = {}) => {
+    const form = { grant_type: 'refresh_token', refresh_token, ...more }
+    return (await (await server.post('/token', form, basic('web', WEB.client_secret))).json()) as Tokens
+  }
+  const less = await refreshed(first, { scope: 'openid' })
+  const { userinfo, id_token } = await told(less)
+  const all = [userinfo, id_token, decodeJwt(less.access_token), await introspected('web', less.access_token)]
+  expect(all.map((one) => one['roles'])).toEqual(all.map(() => undefined))
+  expect((await told(await refreshed(less))).userinfo['roles']).toEqual(ROLES)
+})
+
 test('who has none is told of nothing, and a client by itself has none', async () => {
   const { userinfo, id_token } = await told(await tokensFor('openid roles', 'web', BOB))
   expect([userinfo['roles'], id_token['roles']]).toEqual([undefined, undefined])
