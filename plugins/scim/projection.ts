@@ -55,8 +55,8 @@ function withoutThese(schema: Schema, asked: string): Project {
 }
 
 function placesIn(schema: Schema, asked: string) {
-  const names = asked.split(',').map((name) => name.trim())
-  return names.flatMap((name) => placeOf(schema, name) ?? [])
+  const names = asked.split(',').map((name) => name.trim().toLowerCase())
+  return [...new Set(names)].flatMap((name) => placeOf(schema, name) ?? [])
 }
 
 function isAlways({ attributes }: Schema, name: string): boolean {

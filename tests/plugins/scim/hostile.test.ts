@@ -1,5 +1,7 @@
 /** What somebody does who means harm to the server, or to those it knows, and has a token of SCIM or is one of its users. */
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { projectionOf } from '../../../plugins/scim/projection.ts'
+import { USER_SCHEMA } from '../../../plugins/scim/user-schema.ts'
 import { ERROR, GROUP, patchOf, scimAs, startScim, USER, type CallScim } from '../../support/scim.ts'
 
 const server = await startScim()
@@ -80,6 +82,14 @@ describe('a body of 64 KiB keeps the process busy for no time worth naming', () 
     expect(process.cpuUsage(began).user / 1000).toBeLessThan(400)
   })
 }) // prettier-ignore
+
+test('nor does what is asked for again and again in one request', () => {
+  const values = Array.from({ length: 500 }, () => ({ value: 'g', $ref: 'here', display: 'G', type: 'direct' }))
+  const project = projectionOf(USER_SCHEMA, { attributes: 'groups.value,'.repeat(4500) })
+  const began = process.cpuUsage()
+  for (let n = 0; n < 120; n++) expect(project({ groups: values })).toMatchObject({ groups: { length: 500 } })
+  expect(process.cpuUsage(began).user / 1000).toBeLessThan(400)
+})
 
 describe('where there are very many users', () => {
   beforeAll(async () => {
