@@ -84,7 +84,12 @@ describe('a body of 64 KiB keeps the process busy for no time worth naming', () 
 }) // prettier-ignore
 
 test('nor does what is asked for again and again in one request', () => {
-  const values = Array.from({ length: 500 }, () => ({ value: 'g', $ref: 'here', display: 'G', type: 'direct' }))
+  const values = Array.from({ length: 500 }, () => ({
+    value: 'g',
+    $ref: 'here',
+    display: 'G',
+    type: 'direct',
+  }))
   const project = projectionOf(USER_SCHEMA, { attributes: 'groups.value,'.repeat(4500) })
   const began = process.cpuUsage()
   for (let n = 0; n < 120; n++) expect(project({ groups: values })).toMatchObject({ groups: { length: 500 } })
