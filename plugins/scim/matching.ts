@@ -89,7 +89,7 @@ function compares(attribute: Attribute, had: Value, is: Comparison, given: Compa
 }
 
 /** Some write `"True"`, as Microsoft Entra ID does. */
-export function truthOf(given: Compared): Compared {
+export function truthOf<T>(given: T): T | boolean {
   const told = typeof given === 'string' ? given.toLowerCase() : given
   return told === 'true' ? true : told === 'false' ? false : given
 }

@@ -6,6 +6,7 @@ import type { Group } from '../../src/services/users/groups.ts'
 import { ADDRESS, CLAIMS, NAMES, ONLY } from './claims.ts'
 import { isMembers, isUnassigned, memberOf, valuesOf, type Members, type Value } from './attributes.ts'
 import { scimError } from './errors.ts'
+import { truthOf } from './matching.ts'
 import { USER } from './messages.ts'
 
 const ADDRESS_TYPE = 'work'
@@ -118,7 +119,7 @@ export interface SentUser {
 export function readUser(sent: Members): SentUser {
   const username = textOf(sent, 'userName')
   if (username === null) throw scimError('invalidValue', 'userName is missing')
-  const active = truthOf(memberOf(sent, 'active'), 'active')
+  const active = booleanOf(memberOf(sent, 'active'), 'active')
   const password = textOf(sent, 'password')
   const roles = memberOf(sent, 'roles')
   return {
@@ -167,7 +168,7 @@ export function keptEmail({ emails }: Members): Members | undefined {
 function keptOf(value: Value, name: string, type: string): Members | undefined {
   const all = valuesOf(value).map((one) => complexOf(one, name))
   const isPrimary = (one: Members): boolean =>
-    truthOf(memberOf(one, 'primary'), `primary of ${name}`) === true
+    booleanOf(memberOf(one, 'primary'), `primary of ${name}`) === true
   const isOfType = (one: Members): boolean => [undefined, null, type].includes(lower(memberOf(one, 'type')))
   return all.findLast(isPrimary) ?? all.find(isOfType)
 }
@@ -199,11 +200,9 @@ function textOf(sent: Members, name: string): string | null {
   return value
 }
 
-/** Also as a text, as Microsoft Entra ID writes it. */
-function truthOf(value: Value, name: string): boolean | undefined {
+function booleanOf(value: Value, name: string): boolean | undefined {
   if (value === undefined || value === null) return undefined
-  const told = typeof value === 'string' ? value.toLowerCase() : value
-  if (told === true || told === 'true') return true
-  if (told === false || told === 'false') return false
+  const told = truthOf(value)
+  if (typeof told === 'boolean') return told
   throw scimError('invalidValue', `${name} must be true or false`)
 }
