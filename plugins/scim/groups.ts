@@ -84,7 +84,7 @@ export function createScimGroups(fastify: FastifyInstance): ScimResources {
   const only = (group: Group | null): readonly Group[] => (group === null ? [] : [group])
   const ofMember = async (id: string): Promise<readonly Group[]> =>
     groups.ofRoles((await directory.reloadUser(id))?.roles ?? [])
-  const BY_IDENTIFIER: Readonly<Record<string, (value: string) => Promise<readonly Group[]>>> = {
+  const byIdentifier: Readonly<Record<string, (value: string) => Promise<readonly Group[]>>> = {
     id: async (value) => only(await groups.get(value)),
     displayName: async (value) => only(await groups.find(value)),
     members: ofMember,
@@ -92,8 +92,8 @@ export function createScimGroups(fastify: FastifyInstance): ScimResources {
   }
 
   async function candidates(filter: Filter | undefined): Promise<readonly Group[]> {
-    const wanted = filter === undefined ? undefined : lookedUp(filter, Object.keys(BY_IDENTIFIER))
-    if (wanted?.is === 'eq') return BY_IDENTIFIER[wanted.name]!(wanted.value)
+    const wanted = filter === undefined ? undefined : lookedUp(filter, Object.keys(byIdentifier))
+    if (wanted?.is === 'eq') return byIdentifier[wanted.name]!(wanted.value)
     const all: Group[] = []
     for (;;) {
       const batch = await groups.list(all.at(-1)?.id, GROUPS)

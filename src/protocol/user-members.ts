@@ -58,10 +58,10 @@ function parseRoles(roles: unknown): string[] {
   const isRole = (role: unknown) => typeof role === 'string' && /^[^\s\p{C}]{1,64}$/u.test(role)
   if (!Array.isArray(roles) || !roles.every(isRole))
     throw userError('roles', reason('must be a list of names without spaces'))
-  const unlike = [...new Set(roles as string[])]
-  if (unlike.length > MOST_ROLES)
+  const names = [...new Set(roles as string[])]
+  if (names.length > MOST_ROLES)
     throw userError('roles', reason('must be {most} at most', { most: MOST_ROLES }))
-  return unlike
+  return names
 }
 
 /** Standard claims alone, also in other languages (`name#de`): a misspelt `password` must not end up among them. */

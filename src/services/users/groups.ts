@@ -189,7 +189,7 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
         const before = toGroup(row)
         judge?.(before)
         const called = displayName ?? before.displayName
-        const role = roleOf(called)
+        const role = displayName === undefined ? before.role : roleOf(displayName)
         const { [clientId]: _former, ...others } = before.externalIds
         const identifier = externalId === undefined ? externalIdOf(before, clientId) : externalId
         const externalIds = identifier === null ? others : { ...others, [clientId]: identifier }
