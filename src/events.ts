@@ -208,6 +208,12 @@ export const OWN_EVENTS = {
   }>(),
   /** Somebody had it tried again, or `count` of them. */
   'delivery.retried': tells<{ readonly kind: string; readonly delivery?: string; readonly count?: number }>(),
+  /** Somebody had a test sent; `webhook` is its name, `status` of HTTP or null where no answer came. */
+  'webhook.tested': tells<{
+    readonly webhook: string
+    readonly taken: boolean
+    readonly status: number | null
+  }>(),
 }
 
 /** By the type of the event: plugins add their own here. Whom it is about stands in the event itself. */

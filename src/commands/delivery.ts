@@ -22,7 +22,8 @@ export function deliveryCommand(): Command {
       withServer(async ({ givenUpDeliveries }) => {
         const { deliveries } = await givenUpDeliveries.list({ after, limit: wholeNumber('--limit', limit) })
         const listed = deliveries.map(describe)
-        print(listed, listed.map(toLine), json)
+        const none = after === undefined ? 'No delivery was given up.' : 'There are no more.'
+        print(listed, listed.length > 0 ? listed.map(toLine) : [none], json)
       }),
     )
   withJson(command.command('retry [id]').description('try one again, for another day'))

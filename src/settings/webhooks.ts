@@ -1,8 +1,13 @@
 /** One entry of WEBHOOKS: an address, the secrets by which what it is told is signed, and what it is told of. */
+import { createHash } from 'node:crypto'
 import { OWN_EVENTS, type EventType } from '../events.ts'
 
 export interface Webhook {
   readonly url: string
+  /** What it is called at every place but here: its host, and what tells it from others there. Not a secret, even where one is in the address. */
+  readonly name: string
+  /** The address for people: without its query, and of what may be a secret in its path the beginning alone. */
+  readonly shown: string
   /** The keys of `whsec_…`, the newest first: what is sent is signed by each. */
   readonly secrets: readonly Buffer[]
   readonly types: readonly EventType[]
@@ -13,9 +18,11 @@ const MARK = 'whsec_'
 const [SHORTEST, LONGEST] = [24, 64]
 const LONGEST_ADDRESS = 2000
 
-/** What strangers could have us tell as often as they like, and what comes with every token: for the audit log alone. */
+const UNTOLD: ReadonlySet<string> = new Set(['token.issued', 'limit.reached', 'webhook.tested'])
+
+/** What strangers could have us tell as often as they like, and what comes with every token, or with a test: for the audit log alone. */
 function isUntold(type: string): boolean {
-  return /(?:_failed|_refused)$/.test(type) || type === 'token.issued' || type === 'limit.reached'
+  return /(?:_failed|_refused)$/.test(type) || UNTOLD.has(type)
 }
 
 /** Reads an entry; what is wrong with one is a text that quotes neither secret nor address, in which there may be one. */
@@ -34,7 +41,24 @@ export function parseWebhook(entry: string): Webhook | string {
     if (typeof told === 'string') return told
     types.push(...told)
   }
-  return { url, secrets: keys, types: [...new Set(types)] }
+  return { url, name: nameOf(url), shown: shownOf(url), secrets: keys, types: [...new Set(types)] }
+}
+
+function nameOf(url: string): string {
+  const digest = createHash('sha256').update(url).digest('hex')
+  return `${new URL(url).hostname}-${digest.slice(0, 10)}`
+}
+
+/** Parts of a path that are as long as this are taken for a secret. */
+const LONG = 20
+
+function shownOf(url: string): string {
+  const { origin, pathname, search } = new URL(url)
+  const path = pathname
+    .split('/')
+    .map((part) => (part.length < LONG ? part : `${part.slice(0, 4)}…`))
+    .join('/')
+  return `${origin}${path}${search === '' ? '' : '?…'}`
 }
 
 function isAddress(text: string): boolean {

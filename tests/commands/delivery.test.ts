@@ -21,6 +21,7 @@ async function giveUp(minutes: number): Promise<string> {
 
 test('list shows what was given up, the last first', async () => {
   expect(await runJson('delivery', 'list')).toEqual([])
+  expect(await run('delivery', 'list')).toBe('No delivery was given up.\n')
   const [older, newer] = [await giveUp(20), await giveUp(10)]
   const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string
   const members = {

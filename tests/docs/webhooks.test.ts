@@ -13,11 +13,12 @@ import { checkout, openPage, sitDown, substitute } from './page.ts'
 
 test('the service of the page hears of what it asked for', async () => {
   const page = await openPage('webhooks.md')
-  const [make, setting, service, example] = [
+  const [make, setting, service, example, tried] = [
     page.next('sh'),
     page.next('ini'),
     page.next('js'),
     page.next('json'),
+    page.next('sh'),
   ]
   page.end()
 
@@ -30,7 +31,8 @@ test('the service of the page hears of what it asked for', async () => {
     'https://app.example.com': origin,
     'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD': secret,
   })
-  const server = await startServer({ WEBHOOKS, UNSAFE_OUTBOUND_ORIGINS: origin }, { seed: SEED })
+  const settings = { WEBHOOKS, UNSAFE_OUTBOUND_ORIGINS: origin }
+  const server = await startServer(settings, { seed: SEED })
 
   await mkdir(join(desk.directory, 'node_modules'), { recursive: true })
   await symlink(
@@ -52,5 +54,8 @@ test('the service of the page hears of what it asked for', async () => {
   await until(() => expect(lines).toContain(`user.changed ${id} email email_verified`))
   const { type, data } = JSON.parse(example) as { type: string; data: { details: object } }
   expect([type, data.details]).toEqual(['user.changed', { changes: ['email', 'email_verified'] }])
+  const { stdout } = await desk.sh(substitute(tried, { 'https://app.example.com': origin }), settings)
+  expect(stdout).toMatch(/took the message: it answered with 204, in \d+ ms\.\n$/)
+  await until(() => expect(lines).toContain('webhook.test undefined'))
   expect((await fetch(origin, { method: 'POST', body: '{}' })).status).toBe(401)
 })

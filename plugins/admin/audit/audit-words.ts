@@ -77,6 +77,7 @@ const OURS: Readonly<Partial<Record<EventType, Message>>> = {
   'key.revoked': message('Signing key revoked'),
   'delivery.given_up': message('Delivery given up'),
   'delivery.retried': message('Delivery tried again'),
+  'webhook.tested': message('Test sent to a webhook'),
 }
 
 const WORDS: ReadonlyMap<string, Message> = new Map(Object.entries(OURS))

@@ -2,45 +2,61 @@
  * Webhooks (Standard Webhooks 1.0): addresses of the operator's are told what happens here, each of what it asks for. What is told is stored with the
  * change that it is of, signed when it is sent, and sent until it is taken. With `WEBHOOKS` unset nothing of it is here.
  */
-import { createHmac } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { ConfigError } from '../src/config.ts'
-import { OutboundError, Undeliverable } from '../src/doors/outbound.ts'
-import type { AuditEvent } from '../src/events.ts'
-import { kernelOf } from '../src/http/kernel-of.ts'
-import type { Bag } from '../src/protocol/bag.ts'
-import { isObject } from '../src/protocol/json.ts'
-import { Type } from '../src/protocol/schema.ts'
-import { auditEventToWire } from '../src/services/audit/audit-event-wire.ts'
-import { parseWebhook, type Webhook } from '../src/settings/webhooks.ts'
+import { ConfigError } from '../../src/config.ts'
+import { OutboundError, Undeliverable } from '../../src/doors/outbound.ts'
+import type { AuditEvent } from '../../src/events.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import type { Bag } from '../../src/protocol/bag.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import { parseWebhook, type Webhook } from '../../src/settings/webhooks.ts'
+import { createPost, isTaken } from './posting.ts'
+import { sendTest, type Tested } from './testing.ts'
+import { storedOf } from './told.ts'
 
 const KIND = 'webhook'
-/** Characters of what is stored: a delivery holds little more. */
-const MOST = 32_000
 /** Milliseconds in which all processes have been restarted with other settings. */
 const RESTARTED = 3_600_000
-/** Members of details that are addresses and names of people. */
-const PERSONAL: ReadonlySet<string> = new Set(['address', 'device', 'name'])
+
+/** Those of WEBHOOKS, in its order. */
+export interface Webhooks {
+  readonly all: readonly Webhook[]
+  /** Sends a message of its own type at once, says what became of it, and tells the audit log. */
+  test(webhook: Webhook): Promise<Tested>
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    webhooks: Webhooks
+  }
+}
 
 async function webhooks(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   const { config } = kernelOf(fastify)
   // They were judged with the settings.
   const all = config.WEBHOOKS.map((entry) => parseWebhook(entry) as Webhook)
+  const post = createPost(oauth.fetch)
+  fastify.decorate('webhooks', {
+    all,
+    async test(webhook) {
+      const tested = await sendTest(post, webhook)
+      const { taken, status } = tested
+      oauth.audit.observe({ type: 'webhook.tested', details: { webhook: webhook.name, taken, status } })
+      return tested
+    },
+  })
   if (all.length === 0) return
 
   async function send(webhook: Webhook, id: string, text: string): Promise<void> {
-    const headers = { 'content-type': 'application/json', ...signed(webhook, id, text) }
     const { origin } = new URL(webhook.url)
-    const { ok, status } = await oauth
-      .fetch(webhook.url, { method: 'POST', headers, body: text })
-      .catch((error: unknown) => {
-        throw error instanceof OutboundError ? new Error(`${origin} did not answer: ${error.reason}`) : error
-      })
+    const answered = await post(webhook, id, text).catch((error: unknown) => {
+      throw error instanceof OutboundError ? new Error(`${origin} did not answer: ${error.reason}`) : error
+    })
     // Whoever answers so wants no more of it.
-    if (status === 410) throw new Undeliverable(`${origin} answered with 410: the address is gone`)
-    if (!ok) throw new Error(`${origin} answered with ${status}`)
+    if (answered.status === 410) throw new Undeliverable(`${origin} answered with 410: the address is gone`)
+    if (!isTaken(answered)) throw new Error(`${origin} answered with ${answered.status}`)
   }
   const sendInTurn = oneByOneAfterFailures(send)
 
@@ -65,7 +81,7 @@ async function webhooks(fastify: FastifyInstance): Promise<void> {
   for (const { url, types } of all)
     try {
       oauth.enqueueOn(types, (event) =>
-        isOfWebhook(event) ? [] : [{ kind: KIND, payload: payloadOf(url, event) }],
+        isOfWebhook(event) ? [] : [{ kind: KIND, payload: storedOf(url, event) }],
       )
     } catch (error) {
       throw error instanceof ConfigError ? new ConfigError(`WEBHOOKS: ${error.message}`) : error
@@ -98,41 +114,6 @@ function oneByOneAfterFailures(send: Send): Send {
 /** That one was given up would else be told by the next, and so on. */
 function isOfWebhook({ type, details }: AuditEvent): boolean {
   return type.startsWith('delivery.') && (details as Bag)['kind'] === KIND
-}
-
-/** Details that are too long are left out, as of somebody who used hundreds of apps. */
-function payloadOf(url: string, event: AuditEvent): Bag {
-  const told = toldOf(event)
-  const whole = { url, text: JSON.stringify(told) }
-  // What is told is a text in it, whose quotes are escaped.
-  if (JSON.stringify(whole).length <= MOST) return whole
-  return { url, text: JSON.stringify({ ...told, data: { ...told.data, details: {}, shortened: true } }) }
-}
-
-/** Without where it came from, and of changes what was changed alone: what is told of somebody cannot be forgotten with them. */
-function toldOf(event: AuditEvent) {
-  const { address: _address, details, ...data } = auditEventToWire(event) as Bag & { details: Bag }
-  const shown = Object.entries(details).flatMap(([name, value]) => {
-    if (PERSONAL.has(name)) return []
-    return [[name, name === 'changes' && isObject(value) ? Object.keys(value) : value] as const]
-  })
-  return {
-    type: event.type,
-    timestamp: data['at'],
-    data: { ...data, details: Object.fromEntries(shown) },
-  }
-}
-
-function signed({ secrets }: Webhook, id: string, text: string): Record<string, string> {
-  const timestamp = String(Math.floor(Date.now() / 1000))
-  const signatures = secrets.map(
-    (secret) => `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${text}`).digest('base64')}`,
-  )
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': signatures.join(' '),
-  }
 }
 
 export default fp(webhooks, { name: 'latchkey-webhooks', dependencies: ['latchkey-oauth'] })
