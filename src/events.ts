@@ -200,11 +200,12 @@ export const OWN_EVENTS = {
   >(),
   /** A code or refresh token came once more, which ended its Authorization (RFC 9700 §2.1.1, §4.14.2). */
   'authorization.replayed': tells<Ended & { readonly authorization: string; readonly sid?: string }>(),
-  /** What was to be done outside failed for a day, or cannot be done at all. */
+  /** What was to be done outside failed for a day, or cannot be done at all; or `count` of them, whose recipient failed all the while and was tried less. */
   'delivery.given_up': tells<{
-    readonly delivery: string
     readonly kind: string
-    readonly attempts: number
+    readonly delivery?: string
+    readonly attempts?: number
+    readonly count?: number
   }>(),
   /** Somebody had it tried again, or `count` of them. */
   'delivery.retried': tells<{ readonly kind: string; readonly delivery?: string; readonly count?: number }>(),

@@ -17,9 +17,10 @@ export function addDeliveryPages({ kernel, serve, uri, target, assertGenuine }: 
       const { deliveries, next } = await givenUpDeliveries.list({ after, limit: PAGE })
       return call.reply.page('admin-deliveries', {
         waiting: await givenUpDeliveries.waiting(),
-        rows: deliveries.map(({ id, kind, enqueuedAt, givenUpAt, attempts, lastError }) => ({
+        rows: deliveries.map(({ id, kind, recipient, enqueuedAt, givenUpAt, attempts, lastError }) => ({
           id,
           kind,
+          recipient,
           attempts,
           lastError,
           enqueuedAt: new Date(enqueuedAt),

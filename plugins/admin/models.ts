@@ -113,6 +113,8 @@ export interface DeliveriesPage extends Paged {
   rows: readonly {
     id: string
     kind: string
+    /** Empty for nobody in particular. */
+    recipient: string
     enqueuedAt: Date
     givenUpAt: Date
     attempts: number

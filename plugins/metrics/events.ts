@@ -19,7 +19,6 @@ const COUNTED = [
   ],
   ['device.code_refused', 'latchkey_device_codes_refused_total', 'Codes of devices that were not good'],
   ['ciba.asked', 'latchkey_ciba_requests_total', 'Approvals that apps asked people for (CIBA)'],
-  ['delivery.given_up', 'latchkey_deliveries_given_up_total', 'Deliveries to others that failed for a day'],
 ] as const satisfies readonly (readonly [EventType, string, string])[]
 
 export function countEvents(audit: Pick<Audit, 'on'>, registry: Registry): void {
@@ -41,6 +40,12 @@ export function countEvents(audit: Pick<Audit, 'on'>, registry: Registry): void 
     answers.inc({ answer }, 0)
     audit.on(`ciba.${answer}`, () => answers.inc({ answer }))
   }
+  const givenUp = new Counter({
+    name: 'latchkey_deliveries_given_up_total',
+    help: 'Deliveries to others that failed for a day',
+    registers,
+  })
+  audit.on('delivery.given_up', ({ details: { count = 1 } }) => givenUp.inc(count))
   for (const [type, name, help] of COUNTED) {
     const counter = new Counter({ name, help, registers })
     audit.on(type, () => counter.inc())

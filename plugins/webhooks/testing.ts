@@ -8,6 +8,8 @@ import { isTaken, type Post } from './posting.ts'
 export const TEST = 'webhook.test'
 
 export interface Tested {
+  /** Of the message. */
+  readonly id: string
   readonly taken: boolean
   /** Of HTTP; null where no answer came. */
   readonly status: number | null
@@ -25,14 +27,14 @@ export async function sendTest(post: Post, webhook: Webhook): Promise<Tested> {
   const began = performance.now()
   try {
     const answered = await post(webhook, id, JSON.stringify({ type: TEST, timestamp: at, data }))
-    if (isTaken(answered)) return { taken: true, ...answered }
+    if (isTaken(answered)) return { id, taken: true, ...answered }
     const { status } = answered
-    return { taken: false, ...answered, problem: `it answered with ${status}`, advice: adviceOf(status) }
+    return { id, taken: false, ...answered, problem: `it answered with ${status}`, advice: adviceOf(status) }
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
     const milliseconds = Math.round(performance.now() - began)
     const { reason: problem } = error
-    return { taken: false, status: null, milliseconds, problem, advice: adviceWithout(problem, webhook) }
+    return { id, taken: false, status: null, milliseconds, problem, advice: adviceWithout(problem, webhook) }
   }
 }
 

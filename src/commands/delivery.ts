@@ -45,10 +45,11 @@ export function deliveryCommand(): Command {
   return command
 }
 
-function describe({ id, kind, enqueuedAt, givenUpAt, attempts, lastError }: GivenUpDelivery) {
+function describe({ id, kind, recipient, enqueuedAt, givenUpAt, attempts, lastError }: GivenUpDelivery) {
   return {
     id,
     kind,
+    recipient: recipient === '' ? null : recipient,
     enqueued_at: new Date(enqueuedAt).toISOString(),
     given_up_at: new Date(givenUpAt).toISOString(),
     attempts,
@@ -59,9 +60,10 @@ function describe({ id, kind, enqueuedAt, givenUpAt, attempts, lastError }: Give
 function toLine({
   id,
   kind,
+  recipient,
   given_up_at: at,
   attempts,
   last_error: error,
 }: ReturnType<typeof describe>): string {
-  return `${id}  ${kind}  given up ${at} after ${attempts}  ${error ?? 'nobody delivers it'}`
+  return `${id}  ${[kind, recipient ?? []].flat().join(' ')}  given up ${at} after ${attempts}  ${error ?? 'nobody delivers it'}`
 }

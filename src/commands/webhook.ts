@@ -1,7 +1,7 @@
 /** `webhook list|test`: the addresses that WEBHOOKS names, and whether they take messages. */
 import { Command } from 'commander'
 import type { FastifyInstance } from 'fastify'
-import type { Webhooks } from '../../plugins/webhooks/index.ts'
+import type { Webhooks } from '../../plugins/webhooks/webhooks.ts'
 import { ConfigError } from '../config.ts'
 import type { Webhook } from '../settings/webhooks.ts'
 import { withJson } from './json-option.ts'

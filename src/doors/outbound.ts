@@ -53,6 +53,9 @@ export class OutboundError extends OAuthError {
  */
 export class Undeliverable extends Error {}
 
+/** What a delivery throws where this process cannot try it, and another may: it says nothing against its recipient. */
+export class NotHere extends Error {}
+
 /** What a delivery knows of itself. */
 export interface DeliveryTry {
   /** The same at each try, so that who gets it twice can tell. */
@@ -71,13 +74,19 @@ export interface Delivery<P extends TObject = TObject> {
   readonly payload: P
   /**
    * Does it, within 15 seconds. What it throws puts it off for a pause that grows, up to an hour; after a day, or at
-   * once where that is an `Undeliverable`, it is given up, and administrators see the message of what was thrown.
+   * once where that is an `Undeliverable`, it is given up, and administrators see the message of what was thrown. Where it has a `recipient`, they
+   * see the text that it answers with, a line, among the last attempts.
    */
-  deliver(payload: Static<P>, attempt: DeliveryTry): Promise<void>
+  deliver(payload: Static<P>, attempt: DeliveryTry): Promise<string | void>
 }
 
 /** What a listener enqueues with the change that it hears of. */
 export interface Enqueued {
   readonly kind: string
   readonly payload: Bag
+  /**
+   * Whom it is for, by a name that is no secret, where one may be away while others of this kind are not: each has a share of the places, and who
+   * fails again and again is tried less, up to every five minutes. By default nobody in particular.
+   */
+  readonly recipient?: string
 }

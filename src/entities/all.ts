@@ -12,6 +12,7 @@ import { OutboxEntry } from './outbox-entry.ts'
 import { PendingSession } from './pending-session.ts'
 import { PluginRecord } from './plugin-record.ts'
 import { InitialToken, Registration } from './registration.ts'
+import { Recipient } from './recipient.ts'
 import { RefreshToken } from './refresh-token.ts'
 import { Resource, ResourceAlias, Scope } from './resource.ts'
 import { SeedEntry } from './seed-entry.ts'
@@ -29,6 +30,6 @@ export const entities = [
   Client, ClientSecret, Resource, ResourceAlias, Scope, SigningKey, ServerSecret,
   User, UserRecord, Session, PendingSession, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
-  SpentHandle, Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry, Upstream, PluginRecord,
+  SpentHandle, Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry, Recipient, Upstream, PluginRecord,
   Registration, InitialToken, ClientDocument, TrustedIssuer,
 ] // prettier-ignore

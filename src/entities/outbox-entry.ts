@@ -7,6 +7,8 @@ const OutboxEntrySchema = defineEntity({
   properties: {
     id: p.uuid().primary(),
     kind: p.text(),
+    /** Whom it is for, where one of a kind may fail while others do not: by the name that its kind has for them. */
+    recipient: p.text().default(''),
     /** JSON, sealed under SECRET_KEY for this `id`. */
     payload: p.text(),
     enqueuedAt: p.datetime().defaultRaw('now()'),
@@ -20,7 +22,11 @@ const OutboxEntrySchema = defineEntity({
     lastError: p.text().nullable(),
     givenUpAt: p.datetime().nullable(),
   },
-  indexes: [{ properties: ['dueAt'], where: '"given_up_at" is null' }],
+  indexes: [
+    { properties: ['dueAt'], where: '"given_up_at" is null' },
+    { properties: ['kind', 'recipient', 'dueAt'], where: '"given_up_at" is null' },
+    { properties: ['kind', 'recipient', 'triesUntil'], where: `"recipient" <> ''` },
+  ],
 })
 
 export class OutboxEntry extends OutboxEntrySchema.class {}

@@ -46,6 +46,7 @@ import { Migration20261126000800_trusted_issuers } from './Migration202611260008
 import { Migration20261126000840_session_clients } from './Migration20261126000840_session_clients.ts'
 import { Migration20261126000880_trusted_issuer_uses } from './Migration20261126000880_trusted_issuer_uses.ts'
 import { Migration20261126000881_exchanging_clients } from './Migration20261126000881_exchanging_clients.ts'
+import { Migration20261130000100_outbox_recipients } from './Migration20261130000100_outbox_recipients.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -95,4 +96,5 @@ export const migrations = [
   Migration20261126000840_session_clients,
   Migration20261126000880_trusted_issuer_uses,
   Migration20261126000881_exchanging_clients,
+  Migration20261130000100_outbox_recipients,
 ]

@@ -47,6 +47,7 @@ export const migrationNames = [
   'Migration20261126000840_session_clients',
   'Migration20261126000880_trusted_issuer_uses',
   'Migration20261126000881_exchanging_clients',
+  'Migration20261130000100_outbox_recipients',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

@@ -23,6 +23,7 @@ import { createListings, type Listings } from './listings.ts'
 import { createLoad, type Load } from './load.ts'
 import { createGuardedFetch, outboundOf } from './outbound/guarded-fetch.ts'
 import { createCourier, type Courier } from './outbox/courier.ts'
+import { createRecipients, type Recipients } from './outbox/recipients.ts'
 import { createGivenUpDeliveries, type GivenUpDeliveries } from './outbox/given-up.ts'
 import { createOutbox, type Outbox } from './outbox/outbox.ts'
 import { createMailer, type OwnMailer } from './mail.ts'
@@ -64,6 +65,7 @@ export interface Kernel
   /** Not started with the others: by who listens. */
   readonly courier: Courier
   readonly givenUpDeliveries: GivenUpDeliveries
+  readonly recipients: Recipients
   /** How busy this process is now. */
   readonly load: () => Load
   /** Where pages read what they only show. */
@@ -102,7 +104,8 @@ export function createKernel(
   const { cachedClient } = directory
   const outbox = createOutbox({ database, box, feed, log, deliveries, cachedClient })
   const audit = createAudit(database, log, config.OIDC_AUDIT_TOKENS, outbox)
-  const courier = createCourier({ database, audit, box, feed, log, deliveries })
+  const recipients = createRecipients({ database, audit, feed, log })
+  const courier = createCourier({ database, audit, box, feed, log, deliveries, recipients })
   const hashing = createHashingQueue()
   const argon2id = createArgon2id(config.OIDC_PASSWORD_HASH_MEMORY)
   const keyServices = createKeyServices({ config, database, doors, audit, feed, box, log })
@@ -175,6 +178,7 @@ export function createKernel(
     auditExpire: config.OIDC_AUDIT_EXPIRE,
     endings: {
       accounts: people.accountDeletions.deleteDue,
+      givenUp: recipients.removeExcess,
       registrations: clients.endUnusedRegistrations,
       ...keyServices.resealings,
     },
@@ -217,6 +221,7 @@ export function createKernel(
     fetch,
     outbox,
     courier,
+    recipients,
     givenUpDeliveries: createGivenUpDeliveries(database, audit, outbox),
     load: createLoad(database, hashing, feed),
     listings,
@@ -238,6 +243,7 @@ export function createKernel(
     async stop() {
       throttles.throttledLines.end()
       await courier.stop()
+      await recipients.stop()
       await cleaner.stop()
       await keys.stop()
       await feed.stop()

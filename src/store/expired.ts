@@ -12,6 +12,7 @@ import { ClientDocument } from '../entities/client-document.ts'
 import { Consent } from '../entities/consent.ts'
 import { OutboxEntry } from '../entities/outbox-entry.ts'
 import { PendingSession } from '../entities/pending-session.ts'
+import { Recipient } from '../entities/recipient.ts'
 import { InitialToken } from '../entities/registration.ts'
 import { Session } from '../entities/session.ts'
 import { SpentHandle } from '../entities/spent-handle.ts'
@@ -39,6 +40,7 @@ export const statements = {
   activity: removal('activity-expired', Activity, ['hour', 'type', 'writer'], 'hour', { kept: '35 days' }),
   /** Given up, and still not tried again. */
   outbox: removal('outbox-expired', OutboxEntry, ['id'], 'triesUntil', { kept: '30 days' }),
+  recipients: removal('recipients-expired', Recipient, ['kind', 'recipient'], 'seenAt', { kept: '30 days' }),
   /** Listed a while, so that people see which were used up. */
   initialTokens: removal('initial-tokens-expired', InitialToken, ['name'], 'expiresAt', { kept: '30 days' }),
   clientDocuments: removal('client-documents-expired', ClientDocument, ['clientId'], 'keptUntil'),

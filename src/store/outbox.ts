@@ -1,45 +1,67 @@
 /** What is to be done outside: taken by one process at a time, put off when it fails, given up after a day. */
 import { OutboxEntry } from '../entities/outbox-entry.ts'
+import { Recipient } from '../entities/recipient.ts'
 import { NIL } from '../protocol/uuid.ts'
+import { counting, type Removed } from './expired.ts'
 import { statement, type Table, type TableOf } from './statement.ts'
 
-/** One that this process has taken. */
-export type ClaimedRow = Pick<OutboxEntry, (typeof CLAIMED)[number]>
+/** One that this process has taken; `failing` where its recipient failed last. */
+export type ClaimedRow = Pick<OutboxEntry, (typeof CLAIMED)[number]> & { failing: boolean }
 
 /** One that was given up, or that nobody has tried for a day. */
 export type GivenUpRow = Pick<OutboxEntry, (typeof LISTED)[number]>
 
-const CLAIMED = ['id', 'kind', 'payload', 'attempts', 'enqueuedAt'] as const
-const LISTED = ['id', 'kind', 'enqueuedAt', 'triesUntil', 'attempts', 'lastError'] as const
+export const ENQUEUED = ['id', 'kind', 'recipient', 'payload'] as const
+const CLAIMED = ['id', 'kind', 'recipient', 'payload', 'attempts', 'enqueuedAt'] as const
+const LISTED = ['id', 'kind', 'recipient', 'enqueuedAt', 'triesUntil', 'attempts', 'lastError'] as const
 
 export const statements = {
-  /** Ids $1, kinds $2, payloads $3. */
+  /** Ids $1, kinds $2, recipients $3, payloads $4. */
   enqueue: statement('outbox-enqueue', (table) => {
     const entry = table(OutboxEntry)
-    const columns = (['id', 'kind', 'payload'] as const).map((one) => entry.column(one)).join(', ')
-    return `insert into ${entry.name} (${columns}) select * from unnest($1::uuid[], $2::text[], $3::text[])`
+    const columns = ENQUEUED.map((one) => entry.column(one)).join(', ')
+    return `insert into ${entry.name} (${columns}) select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])`
   }),
   /** A row where there are $1 or more of the kinds $2, also given up. */
   crowded: statement<{ crowded: true }>('outbox-crowded', (table) => {
     const entry = table(OutboxEntry)
     return `select true as "crowded" from ${entry.name} where ${entry.column('kind')} = any($2) offset $1::int - 1 limit 1`
   }),
-  /** At most $3 of the kinds $1, for $2 seconds: who has not finished one by then is taken for dead. */
+  /**
+   * At most $3 of the kind $1, for $2 seconds: who has not finished one by then is taken for dead. Of recipients, at most $4 for each and one for
+   * who failed last, of whom $5 in all; less those $7 that this process is at, for $6. Who rests is left alone. All take turns.
+   */
   claim: statement<ClaimedRow>('outbox-claim', (table) => {
     const entry = table(OutboxEntry)
     const [id, dueAt, attempts] = [entry.column('id'), entry.column('dueAt'), entry.column('attempts')]
-    return `update ${entry.name} set ${dueAt} = now() + make_interval(secs => $2), ${attempts} = ${attempts} + 1
-      where ${id} = any(array(select ${id} from ${entry.name}
-        where ${isWaiting(entry)} and ${dueAt} <= now() and ${entry.column('kind')} = any($1)
-        order by ${dueAt} limit $3 for update skip locked))
-      returning ${entry.columns(...CLAIMED)}`
+    const recipient = entry.column('recipient')
+    const waiting = `${isWaiting(entry)} and ${entry.column('kind')} = $1`
+    return `with recursive ${recipientsOf(table, waiting)},
+      places as (select name, failing, held, case when name = '' then $3 when failing then 1 else $4::int end - held as room
+        from (select ways.*, coalesce(busy.held, 0) as held from ways
+          left join unnest($6::text[], $7::int[]) as busy (name, held) using (name)
+          where rests_until is null or rests_until <= now()) open),
+      due as (select id, due_at, failing, row_number() over (partition by name order by due_at) + held as turn
+        from places cross join lateral (select ${id} as id, ${dueAt} as due_at from ${entry.name}
+          where ${waiting} and ${recipient} = name and ${dueAt} <= now()
+          order by ${dueAt} limit greatest(room, 0) for update skip locked) found),
+      chosen as (select id from (select due.*, row_number() over (partition by failing order by turn, due_at) as place from due) placed
+        where not failing or place <= $5::int order by turn, due_at limit $3)
+      update ${entry.name} set ${dueAt} = now() + make_interval(secs => $2), ${attempts} = ${attempts} + 1
+      where ${id} = any(array(select id from chosen))
+      returning ${entry.columns(...CLAIMED)},
+        coalesce((select failing from ways where name = ${recipient}), false) as "failing"`
   }),
-  /** Milliseconds until one of the kinds $1 is due, or its process taken for dead. */
+  /** Milliseconds until one of the kind $1 is due, or its process taken for dead: but for the recipients $2, and those who failed last unless $3. */
   next: statement<{ wait: number }>('outbox-next', (table) => {
     const entry = table(OutboxEntry)
     const dueAt = entry.column('dueAt')
-    return `select (extract(epoch from ${dueAt} - now()) * 1000)::float8 as "wait" from ${entry.name}
-      where ${isWaiting(entry)} and ${entry.column('kind')} = any($1) order by ${dueAt} limit 1`
+    const waiting = `${isWaiting(entry)} and ${entry.column('kind')} = $1`
+    return `with recursive ${recipientsOf(table, waiting)}
+      select (extract(epoch from min(greatest(due_at, rests_until)) - now()) * 1000)::float8 as "wait"
+      from ways cross join lateral (select ${dueAt} as due_at from ${entry.name}
+        where ${waiting} and ${entry.column('recipient')} = name order by ${dueAt} limit 1) first
+      where name <> all($2::text[]) and ($3 or not failing) having count(*) > 0`
   }),
   done: statement('outbox-done', (table) => {
     const entry = table(OutboxEntry)
@@ -84,13 +106,38 @@ export const statements = {
   /** Tries the one of the id $1 for another day, from now on; where that was over. */
   retry: statement<Pick<OutboxEntry, 'kind'>>('outbox-retry', (table) => retrying(table, '$1')),
   /** The same of all, at most $1 at a time. */
-  retryAll: statement<Pick<OutboxEntry, 'kind'>>('outbox-retry-all', (table) => {
+  retryAll: statement<Pick<OutboxEntry, 'kind'>>('outbox-retry-all', (table) => retrying(table, overOf(table))),
+  /** The same of the recipient $3 of the kind $2. */
+  retryOf: statement<Pick<OutboxEntry, 'kind'>>('outbox-retry-of', (table) => retrying(table, overOf(table, isOf(table(OutboxEntry))))),
+  /** Gives up what the recipient $3 of the kind $2 has waited for too long, since $4, at most $1. */
+  giveUpOver: statement<Pick<OutboxEntry, 'id'>>('outbox-give-up-over', (table) => {
     const entry = table(OutboxEntry)
-    const until = entry.column('triesUntil')
-    return retrying(table, `any(array(select ${entry.column('id')} from ${entry.name}
-      where ${until} <= now() order by ${until} limit $1))`)
+    return `update ${entry.name} set ${entry.column('givenUpAt')} = now(), ${entry.column('lastError')} = coalesce(${entry.column('lastError')}, $4)
+      where ${entry.column('id')} = ${overOf(table, `${isOf(entry)} and ${isWaiting(entry)}`)} and ${isWaiting(entry)}
+      returning ${entry.columns('id')}`
+  }),
+  /** Removes, at most $1, what was given up of the recipient $3 of the kind $2 before the last $4. */
+  removeExcess: statement<Removed>('outbox-remove-excess', (table) => {
+    const entry = table(OutboxEntry)
+    const [id, until] = [entry.column('id'), entry.column('triesUntil')]
+    return counting(`delete from ${entry.name} where ${id} = any(array(select ${id} from ${entry.name}
+      where ${isOver(entry)} and ${isOf(entry)} order by ${until} desc offset $4::int limit $1)) and ${isOver(entry)}`)
   }),
 } // prettier-ignore
+
+/** Each of whom something waits, found by steps of an index and not by all that waits; and whether they failed last, and rest. */
+function recipientsOf(table: TableOf, waiting: string): string {
+  const [entry, known] = [table(OutboxEntry), table(Recipient)]
+  const recipient = entry.column('recipient')
+  const first = (behind: string) =>
+    `(select ${recipient} from ${entry.name} where ${waiting}${behind} order by ${recipient} limit 1)`
+  return `names as (
+      select ${first('')} as name
+      union all select ${first(` and ${recipient} > names.name`)} from names where names.name is not null),
+    ways as (select name, coalesce(known.${known.column('failures')} > 0, false) as failing, known.${known.column('restsUntil')} as rests_until
+      from names left join ${known.name} known on known.${known.column('kind')} = $1 and known.${known.column('recipient')} = name
+      where name is not null)`
+}
 
 const LAST = NIL.replaceAll('0', 'f')
 
@@ -100,6 +147,19 @@ function isWaiting(entry: Table<OutboxEntry>): string {
 
 function isOver(entry: Table<OutboxEntry>): string {
   return `${entry.column('triesUntil')} <= now()`
+}
+
+function isOf(entry: Table<OutboxEntry>): string {
+  const recipient = entry.column('recipient')
+  return `${entry.column('kind')} = $2 and ${recipient} = $3 and ${recipient} <> ''`
+}
+
+/** Ids of those whose time is over, the longest first, at most $1; which `more` holds of. */
+function overOf(table: TableOf, more = 'true'): string {
+  const entry = table(OutboxEntry)
+  const [id, until] = [entry.column('id'), entry.column('triesUntil')]
+  return `any(array(select ${id} from ${entry.name}
+    where ${isOver(entry)} and ${more} order by ${until} limit $1))`
 }
 
 function retrying(table: TableOf, which: string): string {

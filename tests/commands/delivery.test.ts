@@ -26,6 +26,7 @@ test('list shows what was given up, the last first', async () => {
   const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string
   const members = {
     kind: 'news',
+    recipient: null,
     enqueued_at: instant,
     given_up_at: instant,
     attempts: 30,

@@ -181,6 +181,9 @@ const ALL: Readonly<Record<string, Row>> = {
   '/admin/deliveries': administration(200, 405),
   '/admin/deliveries/retry': administration(303, 403),
   '/admin/mail': administration(200, 403),
+  '/admin/webhooks': administration(200, 405),
+  '/admin/webhooks/test': administration(303, 403),
+  '/admin/webhooks/retry': administration(303, 403),
   '/admin/audit': administration(200, 405),
   '/admin/audit/export': administration(200, 405, 'format=jsonl'),
 }

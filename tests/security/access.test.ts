@@ -43,6 +43,7 @@ const server = await startServer(
     OIDC_CLIENT_METADATA_DOCUMENTS: 'any',
     OIDC_SESSION_MANAGEMENT: true,
     OIDC_CIBA: true,
+    WEBHOOKS: `https://hooks.example/ whsec_${'A'.repeat(43)}= resource.deleted`,
   },
   { seed },
 )

@@ -80,6 +80,12 @@ export const TABLES: Table[] = [
     isDead: ({ at }) => at < -30 * DAY,
   },
   {
+    table: 'outbox_recipients',
+    key: 'recipient',
+    insert: `(kind, recipient, seen_at) select 'webhook', key, ${AT}`,
+    isDead: ({ at }) => at < -30 * DAY,
+  },
+  {
     table: 'spent_handles',
     key: 'hash',
     insert: `(hash, expires_at) select key, ${AT}`,

@@ -50,6 +50,7 @@ const ROUTES: Readonly<Record<string, RegExp>> = {
   'latchkey-ciba': /^\/(?:backchannel-authentication|approve)|^\/account\/security\/approval-code/,
   'latchkey-device-code': /^\/device/,
   'latchkey-client-documents': /^\/admin\/unregistered/,
+  'latchkey-webhooks': /^\/admin\/webhooks/,
 }
 
 /** Whether the servers of this run have the plugin that a route is of. */

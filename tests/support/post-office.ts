@@ -8,6 +8,7 @@ import { createSecretBox } from '../../src/services/keys/secret-box.ts'
 import { createCourier } from '../../src/services/outbox/courier.ts'
 import { createGivenUpDeliveries, type GivenUpDeliveries } from '../../src/services/outbox/given-up.ts'
 import { createOutbox, type Outbox, type OutboxTrail } from '../../src/services/outbox/outbox.ts'
+import { createRecipients, type OwnRecipients } from '../../src/services/outbox/recipients.ts'
 import { openDatabase } from '../../src/store/database.ts'
 import { atEndOfFile } from './cleanup.ts'
 import type { TestDatabase } from './database.ts'
@@ -17,6 +18,7 @@ export interface PostOffice {
   outbox: Outbox & OutboxTrail
   audit: AuditTrail
   givenUp: GivenUpDeliveries
+  recipients: OwnRecipients
   /** The names of the statements that were asked so far. */
   asked: string[]
   output(): string
@@ -55,17 +57,20 @@ export async function openPostOffice(
   const parts = { database, box, feed, log, deliveries: () => registered, cachedClient }
   const outbox = createOutbox(parts)
   const audit = createAudit(database, log, 'each', outbox)
-  const courier = createCourier({ ...parts, audit, ...limits })
+  const recipients = createRecipients({ ...parts, audit })
+  const courier = createCourier({ ...parts, audit, recipients, ...limits })
   await feed.start()
   audit.start()
   if (serves) courier.start()
   const stop = atEndOfFile(async () => {
     await courier.stop()
+    await recipients.stop()
     await feed.stop()
     await audit.stop()
     await opened.close()
   })
-  return { outbox, audit, givenUp: createGivenUpDeliveries(database, audit, outbox), asked, output, stop }
+  const givenUp = createGivenUpDeliveries(database, audit, outbox)
+  return { outbox, audit, givenUp, recipients, asked, output, stop }
 }
 
 /** As `oauth.deliver` takes it. */

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { type Delivery, OutboundError, Undeliverable } from '../../doors/outbound.ts'
+import { type Delivery, NotHere, OutboundError, Undeliverable } from '../../doors/outbound.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import { misfitOf } from '../../protocol/schema.ts'
 import { recordChange } from '../../store/changes.ts'
@@ -14,6 +14,7 @@ import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { contextOf } from './outbox.ts'
+import type { OwnRecipients } from './recipients.ts'
 
 /** What became of attempts of this process. */
 export interface DeliveryCounts {
@@ -37,15 +38,21 @@ export interface CourierOptions {
   feed: ChangeFeed
   log: FastifyBaseLogger
   deliveries: () => ReadonlyMap<string, Delivery>
+  recipients: OwnRecipients
   /** Milliseconds for one attempt. Default 15 000. */
   limit?: number
   /** Milliseconds that a stop waits for what is under way: by default, as long as a request to outside may take. */
   stopLimit?: number
 }
 
-/** Under way in one process; and of one kind, where there are others: whoever keeps all of those waiting keeps no mail. */
+/**
+ * Under way in one process; of one kind, where there are others; for one recipient, and for all who failed last: whoever keeps all of those waiting
+ * keeps no other.
+ */
 const TOGETHER = 10
 const OF_A_KIND = 7
+const OF_ONE = 4
+const OF_FAILING = 2
 const LIMIT = 15_000
 const STOP_LIMIT = 6000
 /** Seconds after which a process that has taken something is taken for dead. */
@@ -58,7 +65,8 @@ const SHORTEST_PAUSE = 100
 const DATABASE_PAUSE = 5000
 
 export function createCourier(options: CourierOptions): Courier {
-  const { database, audit, box, feed, log, deliveries, limit = LIMIT, stopLimit = STOP_LIMIT } = options
+  const { database, audit, box, feed, log, deliveries, recipients } = options
+  const { limit = LIMIT, stopLimit = STOP_LIMIT } = options
   const underWay = new Map<Promise<void>, ClaimedRow>()
   const counts = new Map<string, DeliveryCounts>()
   let timer: NodeJS.Timeout | undefined
@@ -95,9 +103,32 @@ export function createCourier(options: CourierOptions): Courier {
   }
 
   function roomFor(kind: string): number {
-    let left = deliveries().size > 1 ? OF_A_KIND : TOGETHER
-    for (const row of underWay.values()) if (row.kind === kind) left--
-    return Math.min(left, TOGETHER - underWay.size)
+    const own = rows(kind).length
+    const left = (deliveries().size > 1 ? OF_A_KIND : TOGETHER) - own
+    // Whatever keeps the places of others, each kind has one.
+    return Math.max(Math.min(left, TOGETHER - underWay.size), own === 0 ? 1 : 0)
+  }
+
+  function rows(kind: string): ClaimedRow[] {
+    return [...underWay.values()].filter((row) => row.kind === kind)
+  }
+
+  function roomForFailing(): number {
+    return OF_FAILING - [...underWay.values()].filter(({ failing }) => failing).length
+  }
+
+  /** How many this process is at of whom. */
+  function held(kind: string): Map<string, number> {
+    const known = rows(kind).filter(({ recipient }) => recipient !== '')
+    return new Map(
+      [...Map.groupBy(known, ({ recipient }) => recipient)].map(([name, own]) => [name, own.length]),
+    )
+  }
+
+  /** Of whom no more is begun now. */
+  function full(kind: string): string[] {
+    const failing = new Set(rows(kind).flatMap((row) => (row.failing ? [row.recipient] : [])))
+    return [...held(kind)].flatMap(([name, count]) => (count >= OF_ONE || failing.has(name) ? [name] : []))
   }
 
   async function claim(): Promise<void> {
@@ -105,21 +136,24 @@ export function createCourier(options: CourierOptions): Courier {
     for (const kind of deliveries().keys()) {
       const room = roomFor(kind)
       if (room === 0) continue
-      const claimed = await database.query(statements.claim, [[kind], LEASE, room])
+      const of = held(kind)
+      const values = [kind, LEASE, room, OF_ONE, roomForFailing(), [...of.keys()], [...of.values()]]
+      const claimed = await database.query(statements.claim, values)
       claimed.forEach(begin)
       // There may be more than could be taken: looked for when there is room.
       if (claimed.length < room) looked.push(kind)
       else if (roomFor(kind) > 0) wake()
     }
-    if (looked.length === 0) return
-    const [next] = await database.query(statements.next, [looked])
-    // What is due and was not taken, somebody else is just taking.
-    if (next !== undefined) wake(Math.max(next.wait, SHORTEST_PAUSE))
+    for (const kind of looked) {
+      const [next] = await database.query(statements.next, [kind, full(kind), roomForFailing() > 0])
+      // What is due and was not taken, somebody else is just taking.
+      if (next !== undefined) wake(Math.max(next.wait, SHORTEST_PAUSE))
+    }
   }
 
   function begin(row: ClaimedRow): void {
     const attempt = tryOne(row).finally(() => {
-      const wasFull = roomFor(row.kind) === 0
+      const wasFull = roomFor(row.kind) === 0 || row.failing || full(row.kind).includes(row.recipient)
       underWay.delete(attempt)
       if (wasFull) wake()
     })
@@ -127,15 +161,27 @@ export function createCourier(options: CourierOptions): Courier {
   }
 
   async function tryOne(row: ClaimedRow): Promise<void> {
+    const began = performance.now()
     try {
-      await deliver(row)
+      const answered = await deliver(row)
       count(row, 'done')
+      note(row, began, true, answered ?? 'done')
     } catch (error) {
       count(row, 'failed')
+      note(row, began, false, describe(error))
       await putOff(row, error).catch(report)
+      if (row.recipient !== '' && !saysNothing(error))
+        await recipients.failed(row, error).then(wake).catch(report)
       return
     }
     await database.query(statements.done, [row.id]).catch(report)
+    if (row.failing) await recipients.well(row.kind, row.recipient).catch(report)
+  }
+
+  function note(row: ClaimedRow, began: number, done: boolean, text: string): void {
+    if (row.recipient === '') return
+    const milliseconds = Math.round(performance.now() - began)
+    recipients.note(row, { id: row.id, at: Date.now(), milliseconds, done, text: text.slice(0, 300) })
   }
 
   function count({ kind }: ClaimedRow, result: keyof DeliveryCounts): void {
@@ -150,7 +196,13 @@ export function createCourier(options: CourierOptions): Courier {
     wake(LEASE * 1000)
   }
 
-  async function deliver({ id, kind, payload, attempts: attempt, enqueuedAt }: ClaimedRow): Promise<void> {
+  async function deliver({
+    id,
+    kind,
+    payload,
+    attempts: attempt,
+    enqueuedAt,
+  }: ClaimedRow): Promise<string | void> {
     const delivery = deliveries().get(kind)!
     const opened = open(id, payload)
     if (misfitOf(delivery.payload, opened) !== undefined)
@@ -161,7 +213,7 @@ export function createCourier(options: CourierOptions): Courier {
     })
     late.catch(() => {})
     const trying = delivery.deliver(opened, { id, attempt, enqueuedAt: enqueuedAt.getTime() })
-    await Promise.race([trying, late]).finally(() => over.abort())
+    return Promise.race([trying, late]).finally(() => over.abort())
   }
 
   function open(id: string, payload: string): Bag {
@@ -184,6 +236,11 @@ export function createCourier(options: CourierOptions): Courier {
     if (givenUp) return log.error(what, 'a delivery is given up')
     if (attempts === 1) log.warn(what, 'a delivery failed; it is tried again')
     wake(pause * 1000)
+  }
+
+  /** What cannot be delivered to anybody, or not by this process, says nothing against whom it is for. */
+  function saysNothing(error: unknown): boolean {
+    return error instanceof Undeliverable || error instanceof NotHere
   }
 
   feed.on('delivery', () => wake())

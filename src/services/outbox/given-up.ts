@@ -6,11 +6,14 @@ import { type GivenUpRow, statements } from '../../store/outbox.ts'
 import type { Query } from '../../store/statement.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { OutboxTrail } from './outbox.ts'
+import type { Addressed } from './recipients.ts'
 
 /** Instants are milliseconds since the epoch. */
 export interface GivenUpDelivery {
   readonly id: string
   readonly kind: string
+  /** Empty for nobody in particular. */
+  readonly recipient: string
   readonly enqueuedAt: number
   readonly givenUpAt: number
   readonly attempts: number
@@ -28,8 +31,8 @@ export interface GivenUpDeliveries {
   waiting(): Promise<number>
   /** From now on it is tried for another day; false where it was not given up, or there is none. */
   retry(id: string): Promise<boolean>
-  /** The same of all; returns how many. */
-  retryAll(): Promise<number>
+  /** The same of all, or of all for one recipient; returns how many. */
+  retryAll(of?: Addressed): Promise<number>
 }
 
 const MOST_COUNTED = 501
@@ -68,10 +71,13 @@ export function createGivenUpDeliveries(
         for (const { kind } of rows) note({ type: 'delivery.retried', details: { delivery: id, kind } })
         return rows.length
       })) > 0,
-    async retryAll() {
+    async retryAll(of) {
       for (let all = 0; ;) {
         const count = await retry(async (query, note) => {
-          const rows = await query(statements.retryAll, [BATCH])
+          const rows =
+            of === undefined
+              ? await query(statements.retryAll, [BATCH])
+              : await query(statements.retryOf, [BATCH, of.kind, of.recipient])
           for (const [kind, many] of Map.groupBy(rows, (row) => row.kind))
             note({ type: 'delivery.retried', details: { kind, count: many.length } })
           return rows.length

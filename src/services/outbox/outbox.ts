@@ -14,7 +14,7 @@ import { misfitOf } from '../../protocol/schema.ts'
 import { createUuid } from '../../protocol/uuid.ts'
 import { persistChange, recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
-import { statements } from '../../store/outbox.ts'
+import { ENQUEUED, statements } from '../../store/outbox.ts'
 import type { Query } from '../../store/statement.ts'
 import { assertEventType } from '../audit/event-types.ts'
 import type { ChangeFeed } from '../change-feed.ts'
@@ -81,7 +81,7 @@ export function createOutbox(options: OutboxOptions): Outbox & OutboxTrail {
   const { database, box, feed, log, deliveries, cachedClient } = options
   const enqueuers = new Map<EventType, Enqueuer<EventType>[]>()
 
-  function rowOf({ kind, payload }: Enqueued): Pick<OutboxEntry, 'id' | 'kind' | 'payload'> {
+  function rowOf({ kind, payload, recipient = '' }: Enqueued): Pick<OutboxEntry, (typeof ENQUEUED)[number]> {
     const delivery = deliveries().get(kind)
     if (delivery === undefined) throw new TypeError(`nobody delivers ${kind}: see oauth.deliver`)
     const misfit = misfitOf(delivery.payload, payload)
@@ -90,7 +90,7 @@ export function createOutbox(options: OutboxOptions): Outbox & OutboxTrail {
     const text = JSON.stringify(payload)
     if (text.length > MOST) throw new TypeError(`the payload of a ${kind} has more than ${MOST} characters`)
     const id = createUuid(Date.now())
-    return { id, kind, payload: box.seal(text, contextOf(id)) }
+    return { id, kind, recipient, payload: box.seal(text, contextOf(id)) }
   }
 
   function clientInMemory(clientId: string): Client | undefined {
@@ -117,7 +117,7 @@ export function createOutbox(options: OutboxOptions): Outbox & OutboxTrail {
 
   async function store(query: Query, rows: ReturnType<typeof rowsOf>): Promise<boolean> {
     if (rows.length === 0) return false
-    const columns = (['id', 'kind', 'payload'] as const).map((column) => rows.map((row) => row[column]))
+    const columns = ENQUEUED.map((column) => rows.map((row) => row[column]))
     await query(statements.enqueue, columns)
     await recordChange(query, 'delivery', '')
     return true

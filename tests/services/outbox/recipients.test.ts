@@ -1,0 +1,171 @@
+/** Recipients of deliveries: whoever is away keeps no other waiting, is tried less, and what became of attempts is kept for people. */
+import { expect, test } from 'vitest'
+import { NotHere, Undeliverable } from '../../../src/doors/outbound.ts'
+import { Type } from '../../../src/protocol/schema.ts'
+import { MOST_GIVEN_UP } from '../../../src/services/outbox/recipients.ts'
+import { openDatabase } from '../../../src/store/database.ts'
+import { statements } from '../../../src/store/outbox.ts'
+import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import {
+  deliveryOf,
+  openPostOffice,
+  type PostOffice,
+  type PostOfficeOptions,
+} from '../../support/post-office.ts'
+import { until } from '../../support/until.ts'
+
+type Deliver = (recipient: string) => Promise<string | void>
+const payload = Type.Object({ to: Type.String() })
+
+async function office(deliver: Deliver, options: PostOfficeOptions = {}, shared?: TestDatabase) {
+  const database = shared ?? (await createDatabase())
+  const deliveries = ['letter', 'mail'].map((kind) =>
+    deliveryOf({ kind, payload, deliver: async ({ to }) => deliver(to) }),
+  )
+  return { ...(await openPostOffice(database, deliveries, options)), database }
+}
+
+async function send({ audit, outbox }: PostOffice, to: readonly string[], kind = 'letter'): Promise<void> {
+  const things = to.map((recipient) => ({ kind, recipient: kind === 'mail' ? '' : recipient, payload: { to: recipient } }))
+  await audit.transaction(async (query) => outbox.enqueueBy(query, things))
+  await outbox.announce()
+} // prettier-ignore
+
+const times = (name: string, count: number): string[] => Array.from({ length: count }, () => name)
+const stateOf = async ({ recipients }: PostOffice, name: string) =>
+  (await recipients.list('letter', [name]))[0]!
+/** As if everybody had rested. */
+async function rested(...offices: readonly (PostOffice & { database: TestDatabase })[]): Promise<void> {
+  const { query } = offices[0]!.database
+  await query(`update outbox_recipients set rests_until = now() where rests_until is not null`)
+  await query(`update outbox set due_at = now()`)
+  for (const { outbox } of offices) await outbox.announce()
+}
+
+test('many who hang keep neither others of their kind nor other kinds waiting', async () => {
+  const done: string[] = []
+  const hanging = new Set<string>()
+  const there = await office(async (to) => {
+    if (!to.startsWith('hangs')) return void done.push(to)
+    hanging.add(to)
+    return new Promise(() => {})
+  }, { stopLimit: 1, limit: 300 }) // prettier-ignore
+  const away = Array.from({ length: 9 }, (_, n) => times(`hangs-${n}`, 6)).flat()
+  await send(there, away)
+  await until(() => expect(hanging.size).toBeGreaterThan(1))
+  await send(there, times('well', 30))
+  await send(there, times('mail', 5), 'mail')
+  await until(() => expect(done.filter((to) => to === 'mail')).toHaveLength(5))
+  await until(() => expect(done.filter((to) => to === 'well')).toHaveLength(30))
+  // All of them have their turn.
+  await until(() => expect(hanging.size).toBe(9))
+})
+
+test('whoever fails is tried less by every process, which is said once, and as before when it is well again', async () => {
+  let isAway = true
+  let tries = 0
+  const deliver: Deliver = async () => {
+    tries++
+    if (isAway) throw new Error('https://app.example answered with 503')
+  }
+  const first = await office(deliver)
+  const second = await office(deliver, {}, first.database)
+  await first.database.query(`insert into outbox_recipients (kind, recipient, failures, failing_since) values ('letter', 'app', 3, now())`)
+  await send(first, times('app', 60))
+  for (const more of [3, 4]) {
+    await until(async () => expect((await stateOf(first, 'app')).failures).toBeGreaterThan(more))
+    await rested(first, second)
+  }
+  const { failures, failingSince, restsUntil, waiting } = await stateOf(second, 'app')
+  expect({ failures: failures >= 5, failingSince, restsUntil, waiting }).toEqual({
+    failures: true,
+    failingSince: expect.any(Number) as number,
+    restsUntil: expect.any(Number) as number,
+    waiting: 60,
+  })
+  expect(tries).toBeLessThan(60)
+  const said = () => (first.output() + second.output()).split('this recipient is tried less').length - 1
+  expect(said()).toBe(1)
+  isAway = false
+  await rested(first, second)
+  await until(async () => expect((await stateOf(first, 'app')).waiting).toBe(0))
+  await until(async () => expect(await stateOf(first, 'app')).toMatchObject({ failures: 0, failingSince: null, restsUntil: null }))
+  expect((first.output() + second.output()).split('deliveries are taken again')).toHaveLength(2)
+}) // prettier-ignore
+
+test('what waits for who rests is not looked for before they have rested', async () => {
+  const there = await office(async () => {}, { serves: false })
+  const { query } = await openDatabase({ url: there.database.url, poolSize: 1 })
+  await send(there, times('app', 3))
+  const next = async (full: string[] = [], failing = true) => (await query(statements.next, ['letter', full, failing]))[0]?.wait
+  expect(await next()).toBeLessThanOrEqual(0)
+  expect(await next(['app'])).toBeUndefined()
+  await there.database.query(`insert into outbox_recipients (kind, recipient, failures, rests_until) values ('letter', 'app', 9, now() + interval '1 hour')`)
+  expect(await next()).toBeGreaterThan(3_000_000)
+  expect(await next([], false)).toBeUndefined()
+  await send(there, ['other'])
+  expect(await next()).toBeLessThanOrEqual(0)
+}) // prettier-ignore
+
+test('what its time is over for while its recipient rests is given up, and told by its number', async () => {
+  const there = await office(async () => Promise.reject(new Error('https://app.example answered with 503')))
+  await there.database.query(`insert into outbox_recipients (kind, recipient, failures, failing_since) values ('letter', 'app', 9, now())`)
+  await there.database.query(`insert into outbox (id, kind, recipient, payload, due_at, tries_until)
+    select gen_random_uuid(), 'letter', 'app', 'sealed', now() + interval '1 hour', now() - interval '1 minute' from generate_series(1, 1200)`)
+  await send(there, ['app'])
+  await until(async () => expect(await stateOf(there, 'app')).toMatchObject({ waiting: 1, givenUp: 501 }))
+  const { events } = await there.audit.list({ type: 'delivery.given_up' })
+  expect(events.map(({ details }) => (details as { count: number }).count)).toEqual([200, 500, 500])
+  const [one] = (await there.givenUp.list({ limit: 1 })).deliveries
+  expect(one).toMatchObject({ recipient: 'app', lastError: 'https://app.example answered with 503' })
+  expect(await there.givenUp.retryAll({ kind: 'letter', recipient: 'somebody' })).toBe(0)
+  expect(await there.givenUp.retryAll({ kind: 'letter', recipient: 'app' })).toBe(1200)
+}) // prettier-ignore
+
+test('of what was given up of one recipient the last are kept, and the log says so', async () => {
+  const there = await office(async () => {})
+  await there.database.query(`insert into outbox_recipients (kind, recipient) values ('letter', 'app'), ('letter', 'other')`)
+  await there.database.query(`insert into outbox (id, kind, recipient, payload, tries_until, given_up_at)
+    select gen_random_uuid(), 'letter', case when n > $1 then 'other' else 'app' end, case when n > 700 then 'sealed' else 'old' end,
+      now() - interval '1 day' + make_interval(secs => n), now() from generate_series(1, $1 + 10) n`, [MOST_GIVEN_UP + 700])
+  const removed = [await there.recipients.removeExcess(), await there.recipients.removeExcess(), await there.recipients.removeExcess()]
+  expect(removed).toEqual([500, 200, 0])
+  expect(await there.database.query(`select recipient, payload, count(*)::int from outbox group by 1, 2 order by 1`)).toEqual([
+    { recipient: 'app', payload: 'sealed', count: MOST_GIVEN_UP },
+    { recipient: 'other', payload: 'sealed', count: 10 },
+  ])
+  expect(there.output()).toContain(`the last ${MOST_GIVEN_UP} are kept`)
+}) // prettier-ignore
+
+test('the last attempts are kept, the latest first, and nothing of them that was to be delivered', async () => {
+  let count = 0
+  const there = await office(async () => {
+    if (++count === 25) throw new Error('https://app.example answered with 500')
+    return `letter: ${count}`
+  })
+  await send(there, times('app', 24))
+  await until(() => expect(count).toBe(24))
+  await send(there, ['app'])
+  await until(() => expect(count).toBeGreaterThan(25))
+  await until(async () => expect((await stateOf(there, 'app')).outcomes.some(({ done }) => !done)).toBe(true))
+  const { outcomes } = await stateOf(there, 'app')
+  expect(outcomes).toHaveLength(20)
+  expect(outcomes.find(({ done }) => !done)).toEqual({
+    id: expect.any(String) as string,
+    at: expect.any(Number) as number,
+    milliseconds: expect.any(Number) as number,
+    done: false,
+    text: 'https://app.example answered with 500',
+  })
+  expect(outcomes.map(({ at }) => at)).toEqual(outcomes.map(({ at }) => at).toSorted((a, b) => b - a))
+})
+
+test('what is nobody’s fault says nothing against a recipient', async () => {
+  const there = await office(async (to) => {
+    throw to === 'gone' ? new Undeliverable('it wants no more') : new NotHere('it is unknown here')
+  })
+  await send(there, ['gone', 'unknown'])
+  await until(async () => expect((await stateOf(there, 'gone')).outcomes).toHaveLength(1))
+  for (const name of ['gone', 'unknown'])
+    expect(await stateOf(there, name)).toMatchObject({ failures: 0, restsUntil: null })
+})
