@@ -6,7 +6,6 @@ import { type GivenUpRow, statements } from '../../store/outbox.ts'
 import type { Query } from '../../store/statement.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { OutboxTrail } from './outbox.ts'
-import type { Addressed } from './recipients.ts'
 
 /** Instants are milliseconds since the epoch. */
 export interface GivenUpDelivery {
@@ -32,7 +31,7 @@ export interface GivenUpDeliveries {
   /** From now on it is tried for another day; false where it was not given up, or there is none. */
   retry(id: string): Promise<boolean>
   /** The same of all, or of all for one recipient; returns how many. */
-  retryAll(of?: Addressed): Promise<number>
+  retryAll(of?: { readonly kind: string; readonly recipient: string }): Promise<number>
 }
 
 const MOST_COUNTED = 501
