@@ -1,6 +1,6 @@
 /**
  * Webhooks (Standard Webhooks 1.0): addresses of the operator's are told what happens here, each of what it asks for. What is told is stored with the
- * change that it is of, signed when it is sent, and sent until it is taken. With `WEBHOOKS` unset nothing of it is here.
+ * change that it is of, signed when it is sent, and sent until it is taken. With `WEBHOOKS` unset, programs are told that there are none, and nothing else of it is here.
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
@@ -35,6 +35,8 @@ async function webhooks(fastify: FastifyInstance): Promise<void> {
   const post = createPost(oauth.fetch)
   const own = createWebhooks(fastify, { kind: KIND, all, post })
   fastify.decorate('webhooks', own)
+  // Programs ask whether there are any.
+  if (fastify.hasDecorator('adminApi')) addOperations(fastify.adminApi, own)
   if (all.length === 0) return
 
   async function send(webhook: Webhook, id: string, text: string): Promise<string> {
@@ -62,7 +64,6 @@ async function webhooks(fastify: FastifyInstance): Promise<void> {
   })
 
   if (fastify.hasDecorator('admin')) await addAdminWebhooks(fastify, own)
-  if (fastify.hasDecorator('adminApi')) addOperations(fastify.adminApi, own)
   // A command tells nobody anything.
   fastify.addHook('onListen', async () => {
     const origins = [...new Set(all.map(({ url }) => new URL(url).origin))]

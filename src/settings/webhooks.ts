@@ -75,12 +75,12 @@ function keyOf(secret: string): Buffer | undefined {
   return isWhole && key.length >= SHORTEST && key.length <= LONGEST ? key : undefined
 }
 
-/** All whose name begins so, or the one; or why not. What does not look like a name may be a secret, and is not quoted. */
+/** All, all whose name begins so, or the one; or why not. What does not look like a name may be a secret, and is not quoted. */
 function typesOf(name: string): readonly EventType[] | string {
-  if (!/^[a-z_]+\.(?:[a-z_.]+|\*)$/.test(name))
+  if (!/^(?:\*|[a-z_]+\.(?:[a-z_.]+\*?|\*))$/.test(name))
     return 'names what is no event, such as user.registered or user.*'
   const shown = name.slice(0, 60)
-  if (name.endsWith('.*')) {
+  if (name.endsWith('*')) {
     const beginning = name.slice(0, -1)
     const found = Object.keys(OWN_EVENTS).filter((type) => type.startsWith(beginning) && !isUntold(type))
     return found.length > 0 ? (found as EventType[]) : `names ${shown}, and there are no such events to tell`

@@ -1,15 +1,25 @@
 /** docs/webhooks.md, as it stands there: a service of one's own hears that somebody was changed. */
 import { spawn } from 'node:child_process'
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { OWN_EVENTS } from '../../src/events.ts'
+import { parseWebhook } from '../../src/settings/webhooks.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { startServer } from '../support/server.ts'
 import { freePort } from '../support/settings.ts'
 import { SEED } from '../support/sign-in.ts'
 import { until } from '../support/until.ts'
 import { checkout, openPage, sitDown, substitute } from './page.ts'
+
+test('the events of its table are those that there are', async () => {
+  const rows = (await readFile(join(checkout, 'docs/webhooks.md'), 'utf8')).split('\n').filter((line) => line.startsWith('|'))
+  const named = rows.flatMap((row) => [...row.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, name]) => name!))
+  expect(named.length).toBeGreaterThan(20)
+  expect(parseWebhook(`https://app.example.com/ whsec_${'A'.repeat(43)}= ${named.join(' ')}`)).toMatchObject({ types: named })
+  expect(named.filter((name) => !Object.hasOwn(OWN_EVENTS, name))).toEqual([])
+}) // prettier-ignore
 
 test('the service of the page hears of what it asked for', async () => {
   const page = await openPage('webhooks.md')

@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import type { NewEvent } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { parseWebhook } from '../../src/settings/webhooks.ts'
+import { parseWebhook, type Webhook as Webhook_ } from '../../src/settings/webhooks.ts'
 import { startReceiver, type Received } from '../support/receiver.ts'
 import { startBeside, startServer, type TestServer } from '../support/server.ts'
 import { SEED } from '../support/sign-in.ts'
@@ -227,7 +227,10 @@ test.each([
   ['https://x.example/ CUT user.*', 'needs a secret'],
   ['https://x.example/ SECRET= user.*', 'needs a secret'],
   ['https://x.example/ SECRET', 'names no events'],
-  ['https://x.example/ SECRET *', 'names what is no event'],
+  ['https://x.example/ SECRET user*', 'names what is no event'],
+  ['https://x.example/ SECRET user.*.*', 'names what is no event'],
+  ['https://x.example/ SECRET user.nothing_*', 'no such events'],
+  ['https://x.example/ SECRET webhook.*', 'no such events'],
   ['https://x.example/ SECRET user', 'names what is no event'],
   ['https://x.example/ SECRET usr.*', 'no such events'],
   ['https://x.example/ SECRET token.issued', 'the audit log alone'],
@@ -244,6 +247,16 @@ test.each([
   expect(problem).toContain(why)
   for (const secret of [FIRST!, unmarked]) expect(problem).not.toContain(secret.slice(0, 10))
 })
+
+test('a beginning stands for all that begin so, and a star for all that are told', () => {
+  const typesOf = (name: string) => (parseWebhook(`https://x.example/ ${FIRST} ${name}`) as Webhook_).types
+  expect(typesOf('user.passkey_*')).toEqual(['user.passkey_added', 'user.passkey_removed'])
+  expect(typesOf('user.*')).toContain('user.passkey_added')
+  const all = typesOf('*')
+  expect(all).toEqual(expect.arrayContaining(['user.signed_in', 'client.deleted', 'key.revoked', 'session.ended']))
+  for (const untold of ['token.issued', 'limit.reached', 'webhook.tested', 'user.sign_in_failed', 'user.link_refused'])
+    expect(all).not.toContain(untold)
+}) // prettier-ignore
 
 test.each([
   [`http://app.example/ ${FIRST} user.*`, 'must be https'],
