@@ -21,6 +21,8 @@ interface AdminWebhooks {
     name: string
     address: string
     events: readonly string[]
+    /** The same as they stand in the setting, such as user.*. */
+    asked: readonly string[]
     /** How many sign each message. */
     secrets: number
     waiting: number
@@ -56,10 +58,11 @@ export async function addAdminWebhooks(fastify: FastifyInstance, webhooks: Webho
       return call.reply.page('admin-webhooks', {
         notice: noticeOfEnd(retried, message('What was given up is sent again, for another day.')),
         deliveriesUri: uri('/deliveries'),
-        webhooks: all.map(({ name, shown, types, secrets, failures, ...state }) => ({
+        webhooks: all.map(({ name, shown, types, asked, secrets, failures, ...state }) => ({
           name,
           address: shown,
           events: types,
+          asked,
           secrets: secrets.length,
           waiting: state.waiting,
           givenUp: state.givenUp,

@@ -25,7 +25,7 @@ export function webhookCommand(): Command {
           events: types,
           secrets: secrets.length,
         }))
-        const lines = listed.map(({ name, address, events }) => `${name}  ${address}  ${events.join(' ')}`)
+        const lines = all.map(({ name, shown, asked }) => `${name}  ${shown}  ${asked.join(' ')}`)
         print(listed, lines.length > 0 ? lines : [NONE], json)
       }),
   )

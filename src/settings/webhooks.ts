@@ -11,6 +11,8 @@ export interface Webhook {
   /** The keys of `whsec_…`, the newest first: what is sent is signed by each. */
   readonly secrets: readonly Buffer[]
   readonly types: readonly EventType[]
+  /** The same as they stand in the setting: names, and beginnings with a star. */
+  readonly asked: readonly string[]
 }
 
 const MARK = 'whsec_'
@@ -41,7 +43,14 @@ export function parseWebhook(entry: string): Webhook | string {
     if (typeof told === 'string') return told
     types.push(...told)
   }
-  return { url, name: nameOf(url), shown: shownOf(url), secrets: keys, types: [...new Set(types)] }
+  return {
+    url,
+    name: nameOf(url),
+    shown: shownOf(url),
+    secrets: keys,
+    types: [...new Set(types)],
+    asked: names,
+  }
 }
 
 function nameOf(url: string): string {
