@@ -24,7 +24,8 @@ export async function prepareApart(
   if ((await missingMigrations({ url, schema })).length === 0) return 'done'
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1]!, 'prepare'], {
     env: { ...process.env, PORT: String(port) },
-    stdio: 'inherit',
+    // By the channel the child learns that this process is gone.
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   })
   let stopping = false
   const listenNoMore = onStopSignal(
@@ -50,15 +51,18 @@ export async function prepare(settings: SettingValues): Promise<void> {
   const { buildServer } = await import('../server.ts')
   const server = await buildServer(settings, { strays: false, logStream: stdoutLog() })
   let stopping = false
+  function stop(about: object): void {
+    if (stopping) return
+    stopping = true
+    server.log.info(about, 'stopping')
+    setTimeout(() => process.exit(1), stopsWithin(0)).unref()
+    kernelOf(server).seeder.stop()
+  }
   onStopSignal(
-    (signal) => {
-      stopping = true
-      server.log.info({ signal }, 'stopping')
-      setTimeout(() => process.exit(1), stopsWithin(0)).unref()
-      kernelOf(server).seeder.stop()
-    },
+    (signal) => stop({ signal }),
     () => process.exit(1),
   )
+  onceLeftAlone(() => stop({ reason: 'the process that began this has ended' }))
   try {
     await server.ready()
   } catch (error) {
@@ -66,4 +70,13 @@ export async function prepare(settings: SettingValues): Promise<void> {
   } finally {
     await server.close()
   }
+}
+
+/** When whoever began this is gone, also by a signal that nobody hears. Does not keep this process from ending. */
+function onceLeftAlone(tell: () => void): void {
+  // Undefined where nobody began it so.
+  const { connected } = process as { readonly connected?: boolean }
+  if (connected === false) return tell()
+  process.once('disconnect', tell)
+  process.channel?.unref()
 }

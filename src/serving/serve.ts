@@ -10,6 +10,7 @@ import { risksOf } from '../words/risks.ts'
 import { lossesAtStart } from '../services/durability.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
 import { stdoutLog } from '../services/log-destination.ts'
+import { writeLine } from '../services/warning-line.ts'
 import { readIdentity } from '../services/tls-identity.ts'
 import { startOwnPostgres } from '../services/database/own-postgres.ts'
 import { type CertificateListener, listenForCertificates } from './certificate-listener.ts'
@@ -30,12 +31,45 @@ const LONGEST_GRACE = 2000
 
 export async function serve(environment: SettingValues): Promise<void> {
   const config = readSettings(environment)
+  let postgres: Promise<EmbeddedPostgres> | undefined
+  const isGivenUp = stopAtOnce(config, () => postgres)
   // Before anything is made: what keeps it from serving keeps it from beginning.
   if (config.MTLS_PORT !== undefined) await readIdentity(config)
   const { port, taken } = await choosePort(config.HOST, config.PORT)
   // PostgreSQL starts while the modules are being loaded.
-  const postgres = config.DATABASE_URL === undefined ? startOwnPostgres(config.DATA_DIR) : undefined
+  postgres = config.DATABASE_URL === undefined ? startOwnPostgres(config.DATA_DIR) : undefined
   postgres?.catch(() => {})
+  try {
+    await start(environment, config, { port, taken }, postgres)
+  } catch (error) {
+    // What a stop ends half-way is no failure, and the stop ends this process.
+    if (!isGivenUp()) throw error
+  }
+}
+
+/** Until there is a server: nothing has begun that others wait for, but PostgreSQL. Comes back what tells whether it was asked. */
+function stopAtOnce(config: Config, begun: () => Promise<EmbeddedPostgres> | undefined): () => boolean {
+  let stopping = false
+  onStopSignal(
+    async (signal) => {
+      stopping = true
+      writeLine('info', config.LOG_LEVEL, stdoutLog(), { signal }, 'stopping')
+      await begun()
+        ?.then(async (embedded) => embedded.stop())
+        .catch(() => {})
+      process.exit(0)
+    },
+    () => process.exit(1),
+  )
+  return () => stopping
+}
+
+async function start(
+  environment: SettingValues,
+  config: Config,
+  { port, taken }: ChosenPort,
+  postgres: Promise<EmbeddedPostgres> | undefined,
+): Promise<void> {
   const supervises = config.WORKERS > 1 && cluster.isPrimary
   const modules = supervises ? undefined : Promise.all([import('../server.ts'), import('./welcome.ts')])
   const preparation = cluster.isPrimary ? await prepareDatabase(config, postgres, port) : 'done'

@@ -16,17 +16,31 @@ export function stopsWithin(delay: number): number {
   return 2 * delay * 1000 + PATIENCE
 }
 
-/** `stop` runs once; `force` when somebody asks again. Nobody listens any more after what comes back was called. */
-export function onStopSignal(stop: (signal: NodeJS.Signals) => unknown, force: () => void): () => void {
-  let asked: number | undefined
-  function listen(signal: NodeJS.Signals): void {
-    if (asked !== undefined) {
-      if (performance.now() - asked > ECHO) force()
-      return
-    }
-    asked = performance.now()
-    void stop(signal)
+interface Listener {
+  readonly stop: (signal: NodeJS.Signals) => unknown
+  readonly force: () => void
+  asked?: number
+}
+
+/** Who listens, the last alone: between one and the next a signal is never left to the system, which would end the process with its own status. */
+const listeners: Listener[] = []
+
+function hear(signal: NodeJS.Signals): void {
+  const listener = listeners.at(-1)!
+  if (listener.asked === undefined) {
+    listener.asked = performance.now()
+    void listener.stop(signal)
+  } else if (performance.now() - listener.asked > ECHO) listener.force()
+}
+
+/** `stop` runs once; `force` when somebody asks again. Who listened before does so again after what comes back was called. */
+export function onStopSignal(stop: Listener['stop'], force: Listener['force']): () => void {
+  const listener: Listener = { stop, force }
+  if (listeners.length === 0) for (const signal of SIGNALS) process.on(signal, hear)
+  listeners.push(listener)
+  return () => {
+    const at = listeners.indexOf(listener)
+    if (at !== -1) listeners.splice(at, 1)
+    if (listeners.length === 0) for (const signal of SIGNALS) process.off(signal, hear)
   }
-  for (const signal of SIGNALS) process.on(signal, listen)
-  return () => SIGNALS.forEach((signal) => process.off(signal, listen))
 }

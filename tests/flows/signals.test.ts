@@ -1,5 +1,5 @@
 /** SIGTERM: what is under way is finished, the exit status is 0, and nothing is left behind. */
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { resolve } from 'node:path'
@@ -9,7 +9,8 @@ import { createDatabase, createEmptyDatabase } from '../support/database.ts'
 import { runCommand, spawnServer } from '../support/process.ts'
 import { requestsTo } from '../support/requests.ts'
 import { GUARDED_SCOPE, getAccessToken, statusOf, toClient } from '../support/service.ts'
-import { prepare } from '../support/settings.ts'
+import { HASHING_SLOWLY, prepare } from '../support/settings.ts'
+import { until } from '../support/until.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const service = {
@@ -79,35 +80,30 @@ test('npm start hands SIGTERM on, ends with status 0 and leaves no process', asy
   await expect(server.get('/healthz')).rejects.toThrow('fetch failed')
 })
 
+/** NODE_OPTIONS with which the process runs this, as it begins. */
+function beginningWith(program: string): string {
+  return `--import data:text/javascript,${encodeURIComponent(program)}`
+}
+
 /**
- * NODE_OPTIONS with which the server is asked to stop, as its operator would, so many milliseconds after it began to listen for that, and
- * while it listens. With workers, a worker's listening counts, and the supervisor is asked. What prepares the database is not the server.
+ * NODE_OPTIONS with which the server is asked to stop, as its operator would, so many milliseconds after it began to listen for that. With workers, a
+ * worker's listening counts, and the supervisor is asked. What prepares the database is not the server.
  */
 function stoppedAfter(ms: number): string {
-  const program = `import cluster from 'node:cluster'
-    const { on, off } = process
-    let timer
+  return beginningWith(`import cluster from 'node:cluster'
+    const { on } = process
     let isAsked = process.argv[2] !== 'serve' || !(cluster.isWorker || process.env.WORKERS === '1')
     process.on = function (event, listener) {
       on.call(this, event, listener)
       if (event === 'SIGTERM' && !isAsked) {
         isAsked = true
-        timer = setTimeout(() => process.kill(cluster.isWorker ? process.ppid : process.pid, 'SIGTERM'), ${ms})
+        setTimeout(() => process.kill(cluster.isWorker ? process.ppid : process.pid, 'SIGTERM'), ${ms})
       }
       return this
-    }
-    process.off = function (event, listener) {
-      off.call(this, event, listener)
-      if (event === 'SIGTERM' && timer !== undefined) {
-        clearTimeout(timer)
-        isAsked = false
-      }
-      return this
-    }`
-  return `--import data:text/javascript,${encodeURIComponent(program)}`
+    }`)
 }
 
-test.each([1, 2].flatMap((WORKERS) => [0, 3, 10, 30, 100].map((ms) => ({ WORKERS, ms }))))(
+test.each([1, 2].flatMap((WORKERS) => [0, 30, 150, 300, 600].map((ms) => ({ WORKERS, ms }))))(
   'asked to stop while it starts, it ends with status 0: $WORKERS worker(s), after $ms ms',
   async ({ WORKERS, ms }) => {
     const given = { WORKERS, NODE_OPTIONS: stoppedAfter(ms) }
@@ -117,6 +113,21 @@ test.each([1, 2].flatMap((WORKERS) => [0, 3, 10, 30, 100].map((ms) => ({ WORKERS
     expect(stdout).toContain('stopping')
   },
 )
+
+test.each([0, 50, 150])('asked to stop %d ms after it first asked a prepared database, it ends with status 0', async (ms) => {
+  const NODE_OPTIONS = beginningWith(`import { Socket } from 'node:net'
+    const { connect } = Socket.prototype
+    let isAsked = process.argv[2] !== 'serve'
+    Socket.prototype.connect = function (...given) {
+      if (!isAsked) setTimeout(() => process.kill(process.pid, 'SIGTERM'), ${ms})
+      isAsked = true
+      return connect.apply(this, given)
+    }`)
+  const { settings } = await prepare({ WORKERS: 1, NODE_OPTIONS }, { database: await createDatabase() })
+  const { status, stdout, stderr } = await runCommand(['serve'], settings)
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout).toContain('stopping')
+}) // prettier-ignore
 
 test('asked to stop while it prepares the database, in turn at later moments: each time it ends with status 0, and the database is prepared in the end', async () => {
   const database = await createEmptyDatabase()
@@ -130,4 +141,21 @@ test('asked to stop while it prepares the database, in turn at later moments: ea
   }
   const server = await spawnServer({ SECRET_KEY }, { database })
   expect(await statusOf(server.get('/readyz'))).toBe(200)
+}) // prettier-ignore
+
+test('whoever prepares the database stops when the process that began it is killed', async () => {
+  const database = await createEmptyDatabase()
+  const { query } = database
+  const users = Array.from({ length: 600 }, (_, at) => ({ username: `user-${at}`, password: `a password of ${at}` }))
+  const launched = Promise.withResolvers<ChildProcess>()
+  const settings = { SECRET_KEY: 'k'.repeat(40), WORKERS: 1, ...HASHING_SLOWLY }
+  const starting = spawnServer(settings, { database, seed: { users }, onLaunch: launched.resolve })
+  const parent = await launched.promise
+  const count = async () => (await query<{ count: number }>('select count(*)::int from users'))[0]!.count
+  await until(async () => expect(await query(`select to_regclass('users') as name`)).not.toEqual([{ name: null }]))
+  parent.kill('SIGKILL')
+  await expect(starting).rejects.toThrow('')
+  const open = `select from pg_stat_activity where datname = current_database() and application_name = 'latchkey'`
+  await expect.poll(async () => query(open)).toHaveLength(0)
+  expect(await count()).toBeLessThan(600)
 }) // prettier-ignore
