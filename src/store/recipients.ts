@@ -22,7 +22,7 @@ export interface RecipientRow {
   givenUp: number
 }
 
-/** Seconds between two tries of who fails, at most; doubled from one on, from the second failure on. */
+/** Seconds between two tries of who fails, at most: one or less at first, and doubled with each failure. */
 const LONGEST_REST = 300
 /** Outcomes that are kept. */
 const KEPT = 20

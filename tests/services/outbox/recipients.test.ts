@@ -5,6 +5,7 @@ import { Type } from '../../../src/protocol/schema.ts'
 import { MOST_GIVEN_UP } from '../../../src/services/outbox/recipients.ts'
 import { openDatabase } from '../../../src/store/database.ts'
 import { statements } from '../../../src/store/outbox.ts'
+import { atEndOfFile } from '../../support/cleanup.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'
 import {
   deliveryOf,
@@ -95,7 +96,8 @@ test('whoever fails is tried less by every process, which is said once, and as b
 
 test('what waits for who rests is not looked for before they have rested', async () => {
   const there = await office(async () => {}, { serves: false })
-  const { query } = await openDatabase({ url: there.database.url, poolSize: 1 })
+  const { query, close } = await openDatabase({ url: there.database.url, poolSize: 1 })
+  atEndOfFile(close)
   await send(there, times('app', 3))
   const next = async (full: string[] = [], failing = true) => (await query(statements.next, ['letter', full, failing]))[0]?.wait
   expect(await next()).toBeLessThanOrEqual(0)
