@@ -148,6 +148,12 @@ export const OWN_EVENTS = {
   'scope.registered': tells<{ readonly scope: string; readonly changes: Changes }>(),
   'scope.changed': tells<{ readonly scope: string; readonly changes: Changes }>(),
   'scope.deleted': tells<{ readonly scope: string }>(),
+  /** A group of a directory too. Its members are users who were changed. */
+  'role.registered': tells<{ readonly role: string; readonly changes: Changes }>(),
+  /** `role` is what it is called from then on. */
+  'role.changed': tells<{ readonly role: string; readonly changes: Changes }>(),
+  /** When nobody has it any more. */
+  'role.deleted': tells<{ readonly role: string }>(),
   /** `secret` where its client's secret was set, replaced or taken away, of which nothing more is said. */
   'upstream.registered': tells<{
     readonly upstream: string
@@ -235,10 +241,10 @@ export type NewEvent = {
   }
 }[EventType]
 
-/** Who did it: a user in a browser, a client by its credentials, the command line, SEED_FILE, or the server by itself. */
+/** Who did it: a user in a browser, a client by its credentials, the command line, SEED_FILE, a setting that brings what it needs, or the server by itself. */
 export interface Actor {
-  readonly kind: 'user' | 'client' | 'command' | 'seed' | 'server'
-  /** A user's id, a client_id, the account that ran the command; null for nobody in particular. */
+  readonly kind: 'user' | 'client' | 'command' | 'seed' | 'setting' | 'server'
+  /** A user's id, a client_id, the account that ran the command, the name of the setting; null for nobody in particular. */
   readonly id: string | null
 }
 

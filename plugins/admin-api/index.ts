@@ -14,6 +14,7 @@ import { describeApi } from './description.ts'
 import { addHoldings } from './holdings.ts'
 import { addKeys } from './keys.ts'
 import { createAdminApi, type Operation } from './operations.ts'
+import { addRoles } from './roles.ts'
 import { addScopesAndResources } from './scopes-and-resources.ts'
 import { addTrustedIssuers } from './trusted-issuers.ts'
 import { addUsers } from './users.ts'
@@ -36,6 +37,7 @@ async function adminApi(fastify: FastifyInstance): Promise<void> {
     (operation) => void operations.push(operation),
   )
   addUsers(fastify, api)
+  addRoles(fastify, api)
   addClients(fastify, api)
   addHoldings(fastify, api)
   addScopesAndResources(fastify, api)

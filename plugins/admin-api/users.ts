@@ -18,11 +18,11 @@ const WRITE: ApiScope = 'latchkey:users:write'
 
 const Roles = () =>
   Type.Array(Type.String({ maxLength: 64 }), {
-    description: 'Without spaces; admin is that of administrators.',
+    description: 'Without spaces and commas; admin is that of administrators.',
   })
 const Username = () =>
   Type.String({ description: 'By which they sign in. Upper and lower case are the same.' })
-const UserSchema = Type.Object(
+export const UserSchema = Type.Object(
   {
     sub: Type.String({ description: 'By which tokens name them; it never changes.' }),
     username: Username(),

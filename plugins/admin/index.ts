@@ -25,6 +25,7 @@ import type { AdminArea } from './sections.ts'
 import { assertNewUserWay, assertSection, assertUserPart } from './shapes.ts'
 import { addKeyPages } from './key-pages.ts'
 import { addKeyRevocation } from './key-revocation.ts'
+import { addRoles, ROLE_TEMPLATES } from './roles/roles.ts'
 import { addResourcePages } from './scopes-and-resources/resource-pages.ts'
 import { addScopePages } from './scopes-and-resources/scope-pages.ts'
 import { createShownOnce } from '../pages/shown-once.ts'
@@ -52,6 +53,7 @@ const TEMPLATES = [
   'admin-records',
   'copy-script',
   ...USER_TEMPLATES,
+  ...ROLE_TEMPLATES,
 ] as const
 
 /** In the order in which they stand at the top of each page; `here` of a template's `title` is one of these names. */
@@ -59,6 +61,7 @@ const SECTIONS: readonly (readonly [text: Words, path: string])[] = [
   [message('Dashboard'), '/admin'],
   [message('Clients'), '/admin/clients'],
   [message('Users'), '/admin/users'],
+  [message('Roles'), '/admin/roles'],
   [message('Scopes and resources'), '/admin/scopes'],
   [message('Trusted issuers'), '/admin/trusted-issuers'],
   [message('Keys'), '/admin/keys'],
@@ -110,6 +113,7 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     addClientAuthorizations(area)
     addClientEnd(area)
     addUsers(area)
+    addRoles(area)
     addScopePages(area)
     addResourcePages(area)
     addTrustedIssuerPages(area)

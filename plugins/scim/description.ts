@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { notFound } from '../programs/refusals.ts'
 import type { Attribute, Members, Schema } from './attributes.ts'
+import { BULK_LIMITS } from './bulk.ts'
 import { GROUP_SCHEMA } from './group-schema.ts'
 import { LIST_RESPONSE, PATH } from './messages.ts'
 import { serveOpenly } from './serving.ts'
@@ -27,10 +28,10 @@ function providerConfig(base: string): Members {
   return {
     schemas: [`${CORE}:ServiceProviderConfig`],
     patch: { supported: true },
-    bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
+    bulk: { supported: true, ...BULK_LIMITS },
     filter: { supported: true, maxResults: MOST_COUNT },
     changePassword: { supported: true },
-    sort: { supported: false },
+    sort: { supported: true },
     etag: { supported: true },
     pagination: {
       cursor: true,

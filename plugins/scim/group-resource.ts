@@ -1,5 +1,5 @@
 /** Groups as SCIM has them: what is answered of one, and what is meant by what is sent. */
-import { externalIdOf, type Group, type GroupChange } from '../../src/services/users/groups.ts'
+import { externalIdOf, type Group, type GroupChange, type Keeper } from '../../src/services/users/groups.ts'
 import {
   isMembers,
   isUnassigned,
@@ -17,7 +17,8 @@ import { GROUP } from './messages.ts'
 import type { Operation } from './patch.ts'
 
 export interface GroupPlace {
-  readonly clientId: string
+  /** Who asks. */
+  readonly client: Keeper
   /** The address of all that SCIM has here. */
   readonly base: string
 }
@@ -26,10 +27,10 @@ export interface GroupPlace {
 export function groupResource(
   group: Group,
   members: readonly string[] | undefined,
-  { clientId, base }: GroupPlace,
+  { client, base }: GroupPlace,
 ): Members {
   const { id, displayName, createdAt, updatedAt } = group
-  const externalId = externalIdOf(group, clientId)
+  const externalId = externalIdOf(group, client)
   return {
     schemas: [GROUP],
     id,
@@ -54,7 +55,7 @@ export function groupResource(
   }
 }
 
-/** Another one after each change by SCIM. */
+/** Another one after each change of it, and of who is in it. */
 export function versionOf({ revision, updatedAt }: Group): string {
   return `W/"${revision}-${updatedAt}"`
 }

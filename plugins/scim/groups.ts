@@ -3,13 +3,12 @@ import type { FastifyInstance } from 'fastify'
 import { answer, type Answer } from '../../src/doors/answer.ts'
 import type { BearerCall } from '../../src/doors/endpoint.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import type { Group } from '../../src/services/users/groups.ts'
+import type { Group, Keeper } from '../../src/services/users/groups.ts'
 import { notFound } from '../programs/refusals.ts'
-import { NIL } from '../../src/protocol/uuid.ts'
 import type { Members } from './attributes.ts'
 import { assertMatches, assertSchema } from './conditions.ts'
 import { scimError } from './errors.ts'
-import { parseFilter, type Filter } from './filter.ts'
+import { comparedAttribute, parseFilter, type Filter } from './filter.ts'
 import { changeBy, groupResource, readGroup, versionOf } from './group-resource.ts'
 import { GROUP_SCHEMA } from './group-schema.ts'
 import { countOf, listResponse, lookedUp, startIndexOf, type ListQuery } from './lists.ts'
@@ -18,6 +17,7 @@ import { GROUP, PATCH_OP, PATH } from './messages.ts'
 import { operationsOf } from './patch.ts'
 import { projectionOf } from './projection.ts'
 import { listOperations } from './searches.ts'
+import { sortOf, type Sort } from './sorting.ts'
 import { createTurns } from './turns.ts'
 import { queryOf, scimAnswer, type ScimOperation, type ScimResources } from './serving.ts'
 
@@ -25,55 +25,42 @@ const READ = 'latchkey:scim:read'
 const WRITE = 'latchkey:scim:write'
 /** In one answer. */
 const MOST_MEMBERS = 10_000
-const BATCH = 1000
-const GROUPS = 100
 
 export function createScimGroups(fastify: FastifyInstance): ScimResources {
+  const { oauth } = fastify
   const { directory, groups } = kernelOf(fastify)
-  const base = `${fastify.oauth.issuer}${PATH}`
+  const base = `${oauth.issuer}${PATH}`
   const inTurn = createTurns()
 
-  async function membersOf(group: Group, room: number): Promise<readonly string[]> {
-    const found: string[] = []
-    for (;;) {
-      const batch = await groups.members(group, found.at(-1) ?? NIL, BATCH)
-      found.push(...batch)
-      if (found.length > room)
-        throw scimError(
-          'tooMany',
-          `there are more than ${MOST_MEMBERS} members: ask with excludedAttributes=members`,
-        )
-      if (batch.length < BATCH) return found
-    }
+  /** Who asks, as it is registered now. */
+  async function keeperOf(clientId: string): Promise<Keeper> {
+    const client = await oauth.findClient(clientId)
+    return { clientId, registeredAt: client?.registeredAt ?? 0 }
   }
 
-  async function resourcesOf(
-    all: readonly Group[],
-    clientId: string,
-    withMembers: boolean,
-  ): Promise<readonly Members[]> {
-    const resources: Members[] = []
-    let room = MOST_MEMBERS
-    for (const group of all) {
-      const members = withMembers ? await membersOf(group, room) : undefined
-      room -= members?.length ?? 0
-      resources.push(groupResource(group, members, { clientId, base }))
-    }
-    return resources
+  async function membersOf(all: readonly Group[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    const found = await groups.membersOf(all, MOST_MEMBERS)
+    if (found !== null) return found
+    throw scimError(
+      'tooMany',
+      `there are more than ${MOST_MEMBERS} members: ask with excludedAttributes=members`,
+    )
   }
 
   /** How the request wants to be answered: judged before anything of it is done. */
-  function answering({ token: { clientId }, request }: BearerCall) {
+  async function answering({ token, request }: BearerCall) {
+    const client = await keeperOf(token.clientId)
     const asked = queryOf(request)
     const project = projectionOf(GROUP_SCHEMA, asked)
     const tell = (group: Group, members: readonly string[] | undefined, status = 200): Answer => {
       const location = status === 201 ? { location: `${base}/Groups/${group.id}` } : {}
       const headers = { etag: versionOf(group), ...location }
-      return scimAnswer(project(groupResource(group, members, { clientId, base })), { status, headers })
+      return scimAnswer(project(groupResource(group, members, { client, base })), { status, headers })
     }
     const members = async (group: Group) =>
-      asksForMembers(asked) ? membersOf(group, MOST_MEMBERS) : undefined
+      asksForMembers(asked) ? (await membersOf([group])).get(group.id) : undefined
     return {
+      client,
       found: async (group: Group): Promise<Answer> => tell(group, await members(group)),
       /** What is done is told, also where its members are too many for that, or cannot be read any more. */
       done: async (group: Group, status?: number): Promise<Answer> =>
@@ -81,46 +68,48 @@ export function createScimGroups(fastify: FastifyInstance): ScimResources {
     }
   }
 
-  const only = (group: Group | null): readonly Group[] => (group === null ? [] : [group])
-  const ofMember = async (id: string): Promise<readonly Group[]> =>
-    groups.ofRoles((await directory.reloadUser(id))?.roles ?? [])
-  const byIdentifier: Readonly<Record<string, (value: string) => Promise<readonly Group[]>>> = {
-    id: async (value) => only(await groups.get(value)),
-    displayName: async (value) => only(await groups.find(value)),
-    members: ofMember,
-    'members.value': ofMember,
-  }
-
+  /** Those that may fit: what is named, or whose member somebody is who is named; else all. */
   async function candidates(filter: Filter | undefined): Promise<readonly Group[]> {
-    const wanted = filter === undefined ? undefined : lookedUp(filter, Object.keys(byIdentifier))
-    if (wanted?.is === 'eq') return byIdentifier[wanted.name]!(wanted.value)
-    const all: Group[] = []
-    for (;;) {
-      const batch = await groups.list(all.at(-1)?.id, GROUPS)
-      all.push(...batch)
-      if (batch.length < GROUPS) return all
-    }
+    const wanted =
+      filter === undefined ? undefined : lookedUp(filter, ['id', 'displayName', 'members', 'members.value'])
+    if (wanted?.is !== 'eq') return groups.list()
+    const { name, value } = wanted
+    if (name === 'id') return [await groups.get(value)].filter((one) => one !== null)
+    if (name === 'displayName') return [await groups.find(value)].filter((one) => one !== null)
+    const user = await directory.reloadUser(value)
+    return user === null ? [] : groups.ofRoles(user.roles)
   }
 
   async function list(query: ListQuery, clientId: string): Promise<Members> {
     const project = projectionOf(GROUP_SCHEMA, query)
     const filter = query.filter === undefined ? undefined : parseFilter(GROUP_SCHEMA, query.filter)
     const [startIndex, count] = [startIndexOf(query), countOf(query)]
-    const shown = (await wantedBy(filter, clientId)).toSorted(byName)
-    const page = shown.slice(startIndex - 1, startIndex - 1 + count)
-    const resources = await resourcesOf(page, clientId, asksForMembers(query))
+    const sort = sortOf(GROUP_SCHEMA, query, 'displayName')
+    const client = await keeperOf(clientId)
+    const shown = (await wantedBy(filter, client)).toSorted(byName)
+    const ordered = sort === undefined ? shown : sorted(shown, sort, client)
+    const page = ordered.slice(startIndex - 1, startIndex - 1 + count)
+    const members = asksForMembers(query) ? await membersOf(page) : undefined
+    const resources = page.map((group) => groupResource(group, members?.get(group.id), { client, base }))
     return listResponse({ totalResults: shown.length, startIndex }, resources.map(project))
   }
 
-  async function wantedBy(filter: Filter | undefined, clientId: string): Promise<readonly Group[]> {
+  function sorted(all: readonly Group[], sort: Sort, client: Keeper): readonly Group[] {
+    const byId = new Map(all.map((group) => [group.id, group]))
+    const resources = sort(all.map((group) => groupResource(group, undefined, { client, base })))
+    return resources.map(({ id }) => byId.get(id as string)!)
+  }
+
+  async function wantedBy(filter: Filter | undefined, client: Keeper): Promise<readonly Group[]> {
     const all = await candidates(filter)
     if (filter === undefined) return all
-    const look = async (): Promise<readonly Group[]> => {
-      const resources = await resourcesOf(all, clientId, mentionsMembers(filter))
-      return fitting(filter, all, (_group, at) => resources[at]!)
-    }
-    // For each of them the database is asked.
-    return mentionsMembers(filter) && all.length > GROUPS ? inTurn(clientId, look) : look()
+    const fit = async (members?: ReadonlyMap<string, readonly string[]>): Promise<readonly Group[]> =>
+      fitting(filter, all, (group) => groupResource(group, members?.get(group.id), { client, base }))
+    if (!mentionsMembers(filter)) return fit()
+    const named = membersNamed(filter)
+    if (named !== undefined) return fit(await groups.membersAmong(all, named))
+    // It reads through all that they have.
+    return inTurn(client.clientId, async () => fit(await membersOf(all)))
   }
 
   const judging =
@@ -129,9 +118,8 @@ export function createScimGroups(fastify: FastifyInstance): ScimResources {
       assertMatches(request, versionOf(group), 'group')
 
   async function change(call: BearerCall, read: () => Parameters<typeof groups.update>[2]): Promise<Answer> {
-    const { path, token } = call
-    const { done } = answering(call)
-    const group = await groups.update(path['id'] ?? '', token.clientId, read(), judging(call))
+    const { done, client } = await answering(call)
+    const group = await groups.update(call.path['id'] ?? '', client, read(), judging(call))
     if (group === null) throw notFound('group')
     return done(group)
   }
@@ -145,7 +133,7 @@ export function createScimGroups(fastify: FastifyInstance): ScimResources {
       async handle(call) {
         const group = await groups.get(call.path['id'] ?? '')
         if (group === null) throw notFound('group')
-        return answering(call).found(group)
+        return (await answering(call)).found(group)
       },
     },
     {
@@ -154,10 +142,10 @@ export function createScimGroups(fastify: FastifyInstance): ScimResources {
       scope: WRITE,
       async handle(call) {
         assertSchema(call.body, GROUP)
-        const { done } = answering(call)
+        const { done, client } = await answering(call)
         // Who has the role already is in it from the beginning.
         const { members, ...rest } = readGroup(call.body)
-        const made = await groups.create(call.token.clientId, { ...rest, added: members })
+        const made = await groups.create(client, { ...rest, added: members })
         return done(made, 201)
       },
     },
@@ -203,6 +191,19 @@ function asksForMembers({ attributes, excludedAttributes }: ListQuery): boolean 
     names.split(',').some((name) => /^(?:urn:.*:)?members(?:\.|$)/i.test(name.trim()))
   if (attributes !== undefined) return named(attributes)
   return excludedAttributes === undefined || !/(?:^|[,:\s])members(?:[,\s]|$)/i.test(excludedAttributes)
+}
+
+/** The ids with which the members are compared, where a filter asks nothing else of them; undefined where it does. */
+function membersNamed(filter: Filter): readonly string[] | undefined {
+  if ('all' in filter || 'any' in filter) {
+    const each = ('all' in filter ? filter.all : filter.any).map(membersNamed)
+    return each.every((one) => one !== undefined) ? each.flat() : undefined
+  }
+  if ('not' in filter) return membersNamed(filter.not)
+  if (!mentionsMembers(filter)) return []
+  const one = 'within' in filter ? filter.one : filter
+  if (!('place' in one) || one.is !== 'eq' || typeof one.value !== 'string') return undefined
+  return comparedAttribute(one.place).name === 'value' ? [one.value] : undefined
 }
 
 function mentionsMembers(filter: Filter): boolean {

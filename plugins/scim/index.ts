@@ -8,10 +8,12 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { keepHouseRules, scopeOptions } from '../../src/http/house-rules.ts'
 import { createProgramAccess } from '../programs/access.ts'
 import { addAdministration } from './administration.ts'
+import { bulkOperation } from './bulk.ts'
 import { describeScim } from './description.ts'
 import { FAILURES } from './errors.ts'
 import { createScimGroups } from './groups.ts'
 import { PATH } from './messages.ts'
+import { operationsOfMe } from './me.ts'
 import { listOfAll, searchOperation } from './searches.ts'
 import { IMPLIED, SCOPES, serveScim } from './serving.ts'
 import { createScimUsers } from './users.ts'
@@ -27,9 +29,12 @@ async function scim(fastify: FastifyInstance): Promise<void> {
     scopes: Object.entries(SCOPES).map(([name, { text: description }]) => ({ name, description, resource })),
   })
   const access = await createProgramAccess(fastify, { path: PATH, implies: IMPLIED })
-  const kinds = [createScimUsers(fastify), createScimGroups(fastify)]
+  const [users, groups] = [createScimUsers(fastify), createScimGroups(fastify)]
+  const kinds = [users, groups]
   const everywhere = searchOperation('/.search', listOfAll(kinds.map(({ list }) => list)))
-  for (const operation of [...kinds.flatMap(({ operations }) => operations), everywhere])
+  const me = operationsOfMe(users.operations, resource)
+  const own = kinds.flatMap(({ operations }) => operations)
+  for (const operation of [...own, ...me, bulkOperation(own, resource), everywhere])
     serveScim(fastify, access, operation)
   describeScim(fastify)
   if (fastify.hasDecorator('admin')) await addAdministration(fastify)

@@ -4,12 +4,13 @@ import { scimError } from './errors.ts'
 import type { Filter } from './filter.ts'
 import { LIST_RESPONSE } from './messages.ts'
 import type { Asked } from './projection.ts'
+import type { Order } from './sorting.ts'
 
 /** A `ListResponse`. Throws `invalidFilter`, `invalidValue`, `invalidCursor` and `tooMany`. */
 export type List = (query: ListQuery, clientId: string) => Promise<Members>
 
 /** What a list is asked for, as it stands in a query. */
-export interface ListQuery extends Asked {
+export interface ListQuery extends Asked, Order {
   readonly filter?: string | undefined
   readonly startIndex?: string | undefined
   readonly count?: string | undefined
@@ -18,7 +19,16 @@ export interface ListQuery extends Asked {
 
 export const DEFAULT_COUNT = 100
 export const MOST_COUNT = 200
-const LIST = ['filter', 'startIndex', 'count', 'cursor', 'attributes', 'excludedAttributes'] as const
+const LIST = [
+  'filter',
+  'startIndex',
+  'count',
+  'cursor',
+  'attributes',
+  'excludedAttributes',
+  'sortBy',
+  'sortOrder',
+] as const
 
 /** What a search has in its body, as if it stood in a query. */
 export function listQueryIn(body: Members): ListQuery {

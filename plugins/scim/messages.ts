@@ -7,5 +7,7 @@ export const GROUP = 'urn:ietf:params:scim:schemas:core:2.0:Group'
 export const LIST_RESPONSE = 'urn:ietf:params:scim:api:messages:2.0:ListResponse'
 export const PATCH_OP = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 export const SEARCH_REQUEST = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest'
+export const BULK_REQUEST = 'urn:ietf:params:scim:api:messages:2.0:BulkRequest'
+export const BULK_RESPONSE = 'urn:ietf:params:scim:api:messages:2.0:BulkResponse'
 /** Below the issuer. */
 export const PATH = '/scim/v2'

@@ -34,7 +34,7 @@ const MOST_VALUES = 100
 /** Throws `invalidSyntax`, `invalidValue` and `noTarget`. */
 export function operationsOf(body: Members): readonly Operation[] {
   const operations = memberOf(body, 'Operations')
-  // None at all change nothing: Microsoft's SCIM Validator sends that, though the RFC wants one.
+  // None at all change nothing: Microsoft's SCIM Validator sends that, though the RFC wants one (github.com/scimmyjs/scimmy/issues/59).
   if (!Array.isArray(operations)) throw scimError('invalidSyntax', 'Operations must be a list of changes')
   if (operations.length > MOST)
     throw scimError('tooMany', `there are more than ${MOST} changes in one request`)

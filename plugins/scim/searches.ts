@@ -33,9 +33,9 @@ export function searchOperation(path: `/${string}`, list: List): ScimOperation {
   }
 }
 
-/** One list after the other. A filter about what one of them has not finds nothing there. */
+/** One list after the other, each in its own order. A filter about what one of them has not finds nothing there. */
 export function listOfAll(lists: readonly List[]): List {
-  return async (query, clientId) => {
+  return async ({ sortBy: _sortBy, sortOrder: _sortOrder, ...query }, clientId) => {
     if (query.cursor !== undefined)
       throw scimError('invalidCursor', 'what is of several kinds is listed by startIndex')
     const [startIndex, count] = [startIndexOf(query), countOf(query)]

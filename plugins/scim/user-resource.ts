@@ -25,7 +25,7 @@ export interface Placed {
 /** What is answered of a user, without what says whether it changed. */
 export function userResource(user: User, { externalId, groups, base }: Placed): Members {
   const { claims, username, roles, disabled } = user
-  const theirs = roles.flatMap((role) => groups.get(role) ?? [])
+  const theirs = [...new Set(roles.flatMap((role) => groups.get(role) ?? []))]
   const others = roles.filter((role) => !groups.has(role))
   const resource = {
     schemas: [USER],

@@ -22,6 +22,7 @@ import {
   type ListQuery,
 } from './lists.ts'
 import { projectionOf } from './projection.ts'
+import { sortOf } from './sorting.ts'
 import { createTurns } from './turns.ts'
 import { USER_SCHEMA } from './user-schema.ts'
 
@@ -111,8 +112,8 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
   }
 
   /** All of them, so that they can be counted. */
-  async function allFitting(filter: Filter, clientId: string): Promise<readonly Members[]> {
-    const source = sourceOf(filter, clientId)
+  async function allFitting(filter: Filter | undefined, clientId: string): Promise<readonly Members[]> {
+    const source = filter === undefined ? all : sourceOf(filter, clientId)
     const found: Members[] = []
     let examined = 0
     await throughBatches(clientId, [], async (after) => {
@@ -122,7 +123,7 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
       if (next !== null && examined >= MOST_EXAMINED)
         throw scimError(
           'tooMany',
-          `the filter looks through more than ${MOST_EXAMINED} users: name one, or go on by cursor`,
+          `it would look through more than ${MOST_EXAMINED} users: name one, or go on by cursor`,
         )
       return next
     })
@@ -132,8 +133,10 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
   async function byIndex(query: ListQuery, filter: Filter | undefined, clientId: string): Promise<Members> {
     const [startIndex, count] = [startIndexOf(query), countOf(query)]
     const offset = startIndex - 1
-    if (filter !== undefined) {
-      const found = await allFitting(filter, clientId)
+    const sort = sortOf(USER_SCHEMA, query, 'userName')
+    if (filter !== undefined || sort !== undefined) {
+      const fit = await allFitting(filter, clientId)
+      const found = sort === undefined ? fit : sort(fit)
       return listResponse({ totalResults: found.length, startIndex }, found.slice(offset, offset + count))
     }
     const page = count === 0 ? [] : await users.page({ offset, limit: count })
@@ -142,6 +145,8 @@ export function createUserSearch({ users, externalIds, find, resourcesOf }: User
 
   /** The last page is the one without `nextCursor`; others may have fewer than were asked for, and none. */
   async function byCursor(query: ListQuery, filter: Filter | undefined, clientId: string): Promise<Members> {
+    if (sortOf(USER_SCHEMA, query, 'userName') !== undefined)
+      throw scimError('invalidCursor', 'what is sorted is listed by startIndex')
     const count = Math.max(1, countOf(query))
     const source = filter === undefined ? all : sourceOf(filter, clientId)
     let page: { readonly found: readonly Members[]; readonly next: Batch['next'] } = { found: [], next: null }

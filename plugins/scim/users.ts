@@ -8,6 +8,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { withProofs } from '../../src/protocol/claims.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { rolesOf } from '../../src/services/users/group-records.ts'
 import { ADMIN } from '../../src/services/users/user.ts'
 import { notFound, orConflict } from '../programs/refusals.ts'
 import { changeUser } from '../programs/user-change.ts'
@@ -32,7 +33,8 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
   const base = `${oauth.issuer}${PATH}`
 
   async function groupsOf(roles: readonly string[]): Promise<GroupsByRole> {
-    return new Map((await groups.ofRoles(roles)).map((group) => [group.role, group]))
+    const found = await groups.ofRoles(roles)
+    return new Map(found.flatMap((group) => rolesOf(group).map((role) => [role, group] as const)))
   }
 
   async function resourcesOf(all: readonly User[], clientId: string): Promise<readonly Members[]> {

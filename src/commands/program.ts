@@ -18,6 +18,7 @@ export const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<C
   ['key', 'signing keys: list, rotate, revoke', async () => (await import('./key.ts')).keyCommand()],
   ['mail', 'mails: test', async () => (await import('./mail.ts')).mailCommand()],
   ['resource', 'the APIs that tokens are for: create, list, show, update, delete', async () => (await import('./resource.ts')).resourceCommand()],
+  ['role', 'roles of users: create, list, show, rename, delete, members, add, remove', async () => (await import('./role.ts')).roleCommand()],
   ['scope', 'registered scopes: create, list, show, update, delete', async () => (await import('./scope.ts')).scopeCommand()],
   ['trusted-issuer', 'issuers whose JWTs are good here: create, list, show, update, delete', async () => (await import('./trusted-issuer.ts')).trustedIssuerCommand()],
   ['upstream', 'OpenID providers by which people sign in: create, list, show, update, delete', async () => (await import('./upstream.ts')).upstreamCommand()],

@@ -64,6 +64,11 @@ const UserSchema = defineEntity({
       expression: 'create index "users_roles_index" on "users" using gin ("roles")',
     },
     {
+      name: 'users_with_roles_index',
+      properties: ['id'],
+      where: `"roles" <> '{}'`,
+    },
+    {
       name: 'users_password_link_index',
       properties: ['passwordLinkHash'],
       where: '"password_link_hash" is not null',

@@ -48,6 +48,7 @@ export const migrationNames = [
   'Migration20261126000880_trusted_issuer_uses',
   'Migration20261126000881_exchanging_clients',
   'Migration20261130000100_outbox_recipients',
+  'Migration20261130000200_users_with_roles',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

@@ -7,6 +7,7 @@ import { memberError, type OAuthError } from './errors.ts'
 import { isObject } from './json.ts'
 import { isMailAddress } from './mail-address.ts'
 import { reason, type Words } from './message.ts'
+import { noRoleNames, wasRoleName } from './role-name.ts'
 import { usernameProblem } from './username.ts'
 
 export interface UserMembers {
@@ -55,10 +56,9 @@ function parsePassword(password: unknown): string {
 }
 
 function parseRoles(roles: unknown): string[] {
-  const isRole = (role: unknown) => typeof role === 'string' && /^[^\s\p{C}]{1,64}$/u.test(role)
-  if (!Array.isArray(roles) || !roles.every(isRole))
-    throw userError('roles', reason('must be a list of names without spaces'))
-  const names = [...new Set(roles as string[])]
+  // Of those with commas, only who has one may keep it, which the registry sees.
+  if (!Array.isArray(roles) || !roles.every(wasRoleName)) throw noRoleNames()
+  const names = [...new Set(roles)]
   if (names.length > MOST_ROLES)
     throw userError('roles', reason('must be {most} at most', { most: MOST_ROLES }))
   return names

@@ -179,6 +179,7 @@ export function createKernel(
     endings: {
       accounts: people.accountDeletions.deleteDue,
       givenUp: recipients.removeExcess,
+      roles: people.groups.goOn,
       registrations: clients.endUnusedRegistrations,
       ...keyServices.resealings,
     },

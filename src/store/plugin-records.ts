@@ -62,6 +62,16 @@ export const statements = {
         ${revision} = ${revision} + 1, ${record.column('updatedAt')} = now()
       where ${isThis(record)} and ${revision} = $5 returning true as "replaced"`
   }),
+  /** Those whose keys are among $2 are no longer what was read of them, since something of theirs that stands elsewhere has changed. */
+  touch: statement('plugin-records-touch', (table) => {
+    const record = table(PluginRecord)
+    const [kind, id, revision] = [record.column('kind'), record.column('id'), record.column('revision')]
+    // Each in the same order, so that none waits for one who waits for it.
+    return `with those as materialized (select ${record.columns('id')} from ${record.name}
+        where ${kind} = $1 and ${record.column('key')} = any($2::text[]) order by ${id} for update)
+      update ${record.name} set ${revision} = ${revision} + 1, ${record.column('updatedAt')} = now()
+      where ${kind} = $1 and ${id} = any(array(select "id" from those))`
+  }),
   /** Another way to write the same ($3) in the place of what was read ($4). */
   reseal: statement('plugin-record-reseal', (table) => {
     const record = table(PluginRecord)

@@ -27,11 +27,14 @@ export const statements = {
       order by ${record.column('createdAt')}, ${record.column('id')}`
   }),
   /** Of the users $1, those of the kind $2. */
-  ofUsers: statement<Pick<UserRecord, 'value'> & { userId: string }>('user-records-of-users', (table) => {
-    const record = table(UserRecord)
-    return `select ${record.column('user')} as "userId", ${record.columns('value')} from ${record.name}
+  ofUsers: statement<Pick<UserRecord, 'value' | 'createdAt'> & { userId: string }>(
+    'user-records-of-users',
+    (table) => {
+      const record = table(UserRecord)
+      return `select ${record.column('user')} as "userId", ${record.columns('value', 'createdAt')} from ${record.name}
       where ${record.column('user')} = any($1::uuid[]) and ${record.column('kind')} = $2`
-  }),
+    },
+  ),
   get: statement<UserRecordRow>('user-record-get', (table) => {
     const record = table(UserRecord)
     return `select ${record.columns(...READ)} from ${record.name} where ${isThis(record)}`

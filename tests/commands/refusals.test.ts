@@ -71,7 +71,10 @@ describe('one sentence', () => {
     ],
     [['user', 'list', '--limit', 'many'], /^--limit .* whole number\.$/],
     [['user', 'create', ''], /^username must not be empty\.$/],
-    [['user', 'create', 'a', '--role', 'two words'], /^roles must be a list of names without spaces\.$/],
+    [
+      ['user', 'create', 'a', '--role', 'two words'],
+      /^roles must be a list of names without spaces or commas\.$/,
+    ],
     [['user', 'create', 'a', '--email-verified', 'yes'], /^--email-verified must be true or false\.$/],
     [['user', 'create', 'a', '--address', '7'], /^address .*\.$/],
     [

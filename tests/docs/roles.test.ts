@@ -11,7 +11,12 @@ import { openPage, sitDown } from './page.ts'
 
 test('the commands of the page do what it says', async () => {
   const page = await openPage('roles.md')
-  const [setting, register, claims] = [page.next('ini'), page.next('sh'), page.next('json')]
+  const [setting, register, claims, members] = [
+    page.next('ini'),
+    page.next('sh'),
+    page.next('json'),
+    page.next('sh'),
+  ]
   page.end()
 
   const [name = '', value = ''] = setting.trim().split('=')
@@ -36,4 +41,24 @@ test('the commands of the page do what it says', async () => {
   const userinfo = (await (await server.get('/userinfo', bearer(access_token))).json()) as object
   for (const told of [userinfo, decodeJwt(id_token), decodeJwt(access_token)])
     expect(told).toMatchObject(JSON.parse(claims) as object)
+
+  const { stdout: told } = await desk.sh(members)
+  expect(told).toContain('reviewer  1')
+  const { events } = await server.server.oauth.audit.list({ type: 'user.changed' })
+  expect(events.map(({ details }) => details)).toEqual(
+    [
+      [
+        ['editor', 'staff', 'approver'],
+        ['editor', 'staff'],
+      ],
+      [
+        ['editor', 'staff', 'reviewer'],
+        ['editor', 'staff', 'approver'],
+      ],
+      [
+        ['editor', 'staff'],
+        ['editor', 'staff', 'reviewer'],
+      ],
+    ].map((roles) => ({ changes: { roles } })),
+  )
 })

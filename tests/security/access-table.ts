@@ -44,6 +44,7 @@ function account(get: number, post: number): Row {
 
 const CLIENT = 'client_id=web'
 const SCOPE = 'id=read_books'
+const ROLE = 'name=admin'
 const UPSTREAM = 'id=corp'
 const TRUSTED = 'id=https://platform.example'
 const RESOURCE = 'id=https://api.example/'
@@ -153,6 +154,13 @@ const ALL: Readonly<Record<string, Row>> = {
   '/admin/user/end-session': administration(303, 403, USER),
   '/admin/user/end-sessions': administration(303, 403, USER),
   '/admin/user/revoke': administration(303, 403, USER),
+  '/admin/roles': administration(200, 405),
+  '/admin/roles/new': administration(200, 403),
+  '/admin/role': administration(200, 405, ROLE),
+  '/admin/role/add': administration(303, 403, ROLE),
+  '/admin/role/remove': administration(303, 403, ROLE),
+  '/admin/role/rename': administration(303, 403, ROLE),
+  '/admin/role/delete': administration(303, 403, ROLE),
   '/admin/scopes': administration(200, 405),
   '/admin/scopes/new': administration(200, 403),
   '/admin/scope': administration(200, 403, SCOPE),

@@ -150,6 +150,20 @@ function ofRecord(kind: 'scope' | 'resource', id: 'record' | 'delete-record'): F
   })
 } // prettier-ignore
 
+/** One on the page of a role that one user has; another could. */
+function ofRole(
+  id: string,
+  route: string,
+  fill: (other: string, role: string) => Record<string, string>,
+): FormKind {
+  return administered(id, route, async ({ server }) => {
+    const role = `role-${++records}`
+    await server.oauth.users.create({ username: `person-${++persons}`, roles: [role] })
+    const { username } = await server.oauth.users.create({ username: `person-${++persons}` })
+    return { path: `/role?name=${role}`, fill: fill(username, role) }
+  })
+}
+
 /** One on the page of an upstream. */
 function ofUpstream(id: 'record' | 'delete-record'): FormKind {
   return administered(id, `/admin/upstream${id === 'record' ? '' : '/delete'}`, async ({ server }) => {
@@ -381,6 +395,11 @@ export const ADMINISTRATION = formsThere({
     return { path: '/deliveries' }
   }),
   'test of the mail': administered('mail-test', '/admin/mail', async () => ({ path: '/mail', fill: { address: 'root@example.com' } })),
+  'new role': administered('record', '/admin/roles/new', async () => ({ path: '/roles/new', fill: { name: `role-${++records}` } })),
+  'giving of a role': ofRole('add', '/admin/role/add', (user) => ({ user })),
+  'taking of a role': ofRole('remove-0', '/admin/role/remove', () => ({})),
+  'renaming of a role': ofRole('rename', '/admin/role/rename', () => ({ to: `role-${++records}` })),
+  'role deletion': ofRole('delete-role', '/admin/role/delete', (_user, confirm) => ({ confirm })),
   'new scope': administered('record', '/admin/scopes/new', async () => ({ path: '/scopes/new', fill: { name: `scope-${++records}` } })),
   scope: ofRecord('scope', 'record'),
   'scope deletion': ofRecord('scope', 'delete-record'),

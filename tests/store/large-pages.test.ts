@@ -22,7 +22,7 @@ async function fillUp({ url }: TestDatabase): Promise<void> {
 
 /** Forms that only lead to where they stand, and what is shown once. */
 const NOT_VISITED =
-  /^\/(?:admin|account)\/.*(?:revoke|delete|rotate|end|disable|enable|keep|invit|link$|secret|retry|remove|reset)/
+  /^\/(?:admin|account)\/.*(?:revoke|delete|rotate|end|disable|enable|keep|invit|link$|secret|retry|remove|rename|reset|role\/add$)/
 
 function pagesOf({ app }: Visit): string[] {
   const reads = routesOf(app).filter(({ methods }) => methods.includes('GET'))

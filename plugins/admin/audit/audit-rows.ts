@@ -40,6 +40,7 @@ async function actorOf(area: OwnArea, { kind, id }: AuditEvent['actor']): Promis
   if (kind === 'client') return id === null ? plain(message('A client')) : clientOf(area, id)
   if (kind === 'command')
     return plain(id === null ? message('Command line') : message('Command line, {account}', { account: id }))
+  if (kind === 'setting') return plain(message('The setting {name}', { name: id ?? '' }))
   return plain(kind === 'seed' ? 'SEED_FILE' : message('The server'))
 }
 

@@ -65,6 +65,9 @@ const OURS: Readonly<Partial<Record<EventType, Message>>> = {
   'scope.registered': message('Scope registered'),
   'scope.changed': message('Scope changed'),
   'scope.deleted': message('Scope deleted'),
+  'role.registered': message('Role registered'),
+  'role.changed': message('Role changed'),
+  'role.deleted': message('Role deleted'),
   'upstream.registered': message('Upstream registered'),
   'upstream.changed': message('Upstream changed'),
   'upstream.deleted': message('Upstream deleted'),
@@ -100,6 +103,7 @@ export function typeOptions(chosen: string): { value: string; text: Words }[] {
 const TELLING = [
   'scope',
   'resource',
+  'role',
   'upstream',
   'blocked',
   'algorithm',

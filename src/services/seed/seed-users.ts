@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import { changesBetween } from '../../protocol/changes.ts'
+import { assertRoleNames } from '../../protocol/role-name.ts'
 import { parseUserMembers, userError } from '../../protocol/user-members.ts'
 import { usernameKey } from '../../protocol/username.ts'
 import type { Database } from '../../store/database.ts'
@@ -12,6 +13,7 @@ import { statements, type UserRow } from '../../store/users.ts'
 import type { Note } from '../audit/audit.ts'
 import type { HashChosen } from '../users/chosen-passwords.ts'
 import type { Passwords } from '../users/passwords.ts'
+import { touchGroups } from '../users/role-changes.ts'
 import { emailKeyOf } from '../users/user.ts'
 import { endWithPassword, membersOf } from '../users/user-changes.ts'
 import { at, warnUnknown, type Placed } from './seed-file.ts'
@@ -68,7 +70,10 @@ export function seededUsers({
       },
     },
     basis: ({ row }) => row?.passwordHash ?? '',
-    make: (change) => (isAsItIs(change) ? undefined : change),
+    make(change) {
+      assertRoleNames(parseUserMembers(change.members).roles, change.row?.roles)
+      return isAsItIs(change) ? undefined : change
+    },
     store,
   }
 }
@@ -111,6 +116,7 @@ async function insert(query: Query, note: Note, added: readonly Change<UserSetRo
   await claimAddresses(query, rows)
   for (const row of rows)
     note({ type: 'user.registered', user: row.id, details: { changes: changesBetween({}, membersOf(row)) } })
+  await touchGroups(query, [], rows.flatMap(({ roles }) => roles)) // prettier-ignore
   return rows.map(({ id }) => id)
 }
 
@@ -128,6 +134,7 @@ async function lay(
   const changes = changesBetween(membersOf(before), membersOf(after ?? before))
   if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: before.id, details: { changes } })
   if (hash !== undefined) await endWithPassword(query, note, before.id)
+  await touchGroups(query, before.roles, after?.roles ?? before.roles)
   return before.id
 }
 

@@ -107,16 +107,18 @@ export function createSeeder(given: SeederOptions): Seeder {
 
   const brought: [Source, Entry][] = []
   const asSeed = async (work: () => Promise<void>) => runAs({ kind: 'seed', id: null }, work)
-  const applyContent = async (source: Source, content: Entry, overlap: number) =>
-    asSeed(async () => apply(source, sectionsOf(content, source, log), overlap))
   return {
     applyFile: async (path) => asSeed(async () => apply('SEED_FILE', await readSeedFile(path, log), 0)),
     stop: () => stopping.abort(),
     judgeFile: async (path) => judgeSeed(await readSeedFile(path, log), given),
-    apply: async (content, overlap) => applyContent('The demo', content, overlap),
+    apply: async (content, overlap) =>
+      asSeed(async () => apply('The demo', sectionsOf(content, 'The demo', log), overlap)),
     bring: (source, content) => void brought.push([source, content]),
     async applyBrought() {
-      for (const [source, content] of brought) await applyContent(source, content, 0)
+      for (const [source, content] of brought)
+        await runAs({ kind: 'setting', id: source }, async () =>
+          apply(source, sectionsOf(content, source, log), 0),
+        )
     },
   }
 }

@@ -81,7 +81,7 @@ export function createAccountDeletions(options: AccountDeletionsOptions): Accoun
         query,
         farewells.flatMap((tell) => tell(user)),
       )
-      await forget(query, note, id)
+      await forget(query, note, row)
       return true
     })
     if (isOver) await feed.announce('user', id)

@@ -4,33 +4,35 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { DoorRegistry } from '../../doors/registry.ts'
+import { changesBetween } from '../../protocol/changes.ts'
 import { memberError, OAuthError } from '../../protocol/errors.ts'
 import { MOST_ROLES } from '../../protocol/user-members.ts'
-import { isUuid, NIL } from '../../protocol/uuid.ts'
-import { recordChanges } from '../../store/changes.ts'
+import { isUuid } from '../../protocol/uuid.ts'
 import type { Database } from '../../store/database.ts'
-import { statements as records, type PluginRecordRow } from '../../store/plugin-records.ts'
 import { isDuplicate } from '../../store/failures.ts'
+import { statements as records } from '../../store/plugin-records.ts'
 import type { Query } from '../../store/statement.ts'
 import { statements as users } from '../../store/user-roles.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { assertExternalId } from './external-ids.ts'
-import { keyOf, roleNamed, roleOf } from './group-names.ts'
+import { createGroupFinder, type GroupFinder } from './group-finder.ts'
+import { keyOf, roleOf } from './group-names.ts'
+import {
+  GROUP,
+  knownBy,
+  MOST,
+  toGroup,
+  told,
+  toStored,
+  WORK,
+  type Group,
+  type Keeper,
+} from './group-records.ts'
+import { beingChanged, createGroupWork, PART } from './group-work.ts'
+import { createRoleChange, noteRoles, type RoleChange } from './role-changes.ts'
 
-export interface Group {
-  readonly id: string
-  readonly displayName: string
-  /** What its members have among their roles. */
-  readonly role: string
-  /** By what clients know it, by their client_id. */
-  readonly externalIds: Readonly<Record<string, string>>
-  /** For compare-and-set. */
-  readonly revision: number
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number
-  readonly updatedAt: number
-}
+export { externalIdOf, type Group, type Keeper } from './group-records.ts'
 
 /** What a group shall be; ids of members are users'. */
 export interface GroupChange {
@@ -43,41 +45,37 @@ export interface GroupChange {
   readonly removed?: readonly string[]
 }
 
-export interface Groups {
-  list(after?: string, limit?: number): Promise<readonly Group[]>
-  get(id: string): Promise<Group | null>
-  /** By its name, in any case. */
-  find(displayName: string): Promise<Group | null>
-  /** Those that stand for one of these roles. */
-  ofRoles(roles: readonly string[]): Promise<readonly Group[]>
-  /** Ids of users, in their order, behind `after`. */
-  members(group: Pick<Group, 'role'>, after?: string, limit?: number): Promise<readonly string[]>
-  /** Throws `OAuthError`: 409 for a name that is taken, `invalid_request` for one that no role can be made of, or who is no user. */
-  create(clientId: string, change: GroupChange & { displayName: string }): Promise<Group>
-  /** All of it or nothing; null where there is no such group. `judge` sees it as it is then. Throws as `create`. */
+export interface Groups extends GroupFinder {
+  /**
+   * Null for a client: an administrator makes it. Throws `OAuthError`: 409 for a name that is taken, `invalid_request` for one that no role can be
+   * made of, or who is no user; 503 for one that is being taken from others.
+   */
+  create(client: Keeper | null, change: GroupChange & { displayName: string }): Promise<Group>
+  /**
+   * All of it or nothing; null where there is no such group. `judge` sees it as it is then. Another name of many members is given to them in parts:
+   * throws 503 where that takes long, and it goes on. Throws as `create`.
+   */
   update(
     id: string,
-    clientId: string,
+    client: Keeper | null,
     change: GroupChange,
     judge?: (group: Group) => void,
   ): Promise<Group | null>
-  /** With the role, of all who have it. False where there is none. */
+  /** With the role, of all who have it; in parts, as `update`. False where there is none. */
   delete(id: string, judge?: (group: Group) => void): Promise<boolean>
+  /** The role, that nobody has registered, as a group of this very name; throws as `create`. */
+  adopt(role: string): Promise<Group>
+  /** What is being done to it in parts, to its end. Throws 503 where that takes long. */
+  finish(id: string): Promise<unknown>
+  /** One part of what was left: how many users that were. */
+  goOn(): Promise<number>
 }
 
-interface Stored {
-  readonly displayName: string
-  readonly externalIds: Readonly<Record<string, string>>
-}
-
-/** Of plugin records. */
-const GROUP = 'scim-group'
-const MOST = 10_000
-const PAGE = 100
 /** What no role is called. */
 const NO_ROLE = ''
 
-interface GroupsOptions {
+/** @internal */
+export interface GroupsOptions {
   database: Database
   audit: AuditTrail
   feed: ChangeFeed
@@ -87,22 +85,15 @@ interface GroupsOptions {
 /** @internal */
 export function createGroups({ database, audit, feed, doors }: GroupsOptions): Groups {
   doors.own('record kind', GROUP)
-  /** What changes roles, told to every process; users whose roles are others now. */
-  async function change<T>(
-    work: (query: Query, note: Note) => Promise<{ result: T; changed: readonly string[] }>,
-  ): Promise<T> {
-    try {
-      const { result, changed } = await audit.transaction(async (query, note) => {
-        const done = await work(query, note)
-        await recordChanges(query, 'user', done.changed)
-        return done
-      })
-      for (const id of changed) await feed.announce('user', id)
-      return result
-    } catch (error) {
+  doors.own('record kind', WORK)
+
+  const changing = createRoleChange(audit, feed)
+  const change: RoleChange = async (work) =>
+    changing(work).catch((error: unknown) => {
       throw isDuplicate(error) ? taken() : error
-    }
-  }
+    })
+  const finder = createGroupFinder(database)
+  const work = createGroupWork(database, changing)
 
   async function setMembers(
     query: Query,
@@ -118,21 +109,17 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
       members === undefined
         ? await query(users.takeRole, [removed.filter(isUuid), role])
         : await query(users.takeRoleFromOthers, [wanted, role])
-    for (const { id, roles } of given)
-      noteRoles(note, id, roles.filter((one) => one !== role), roles) // prettier-ignore
-    for (const { id, roles } of lost) noteRoles(note, id, [...roles, role], roles)
-    return [...given, ...lost].map(({ id }) => id)
+    return noteRoles(note, [...given, ...lost])
   }
 
-  /** Before any of them is changed, with all who have the role where `all` are concerned: of two changes that have the same users, one waits here. */
+  /** Before any of them is changed, with all who have the role where `members` are said: of two changes that have the same users, one waits here. */
   async function lockMembers(
     query: Query,
     role: string,
-    { members = [], added = [], removed = [] }: GroupChange,
-    all: boolean,
+    { members, added = [], removed = [] }: GroupChange,
   ): Promise<void> {
-    const ids = [...members, ...added, ...removed].filter(isUuid)
-    await query(users.lockThose, [ids, all ? role : NO_ROLE])
+    const ids = [...(members ?? []), ...added, ...removed].filter(isUuid)
+    await query(users.lockThose, [ids, members === undefined ? NO_ROLE : role])
   }
 
   async function known(query: Query, ids: readonly string[]): Promise<readonly string[]> {
@@ -143,107 +130,117 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
     return asked
   }
 
+  /** Until it is stored nobody else begins to take it away: of two at once, one waits for the other's key. */
+  async function assertFree(query: Query, role: string): Promise<void> {
+    if ((await query(records.find, [WORK, keyOf(role)])).length > 0) throw beingChanged(role)
+  }
+
+  async function lock(query: Query, id: string): Promise<Group | undefined> {
+    const [row] = await query(records.lock, [GROUP, id])
+    return row === undefined ? undefined : toGroup(row)
+  }
+
+  async function stored(query: Query, id: string): Promise<Group> {
+    return toGroup((await query(records.get, [GROUP, id]))[0]!)
+  }
+
+  async function make(
+    client: Keeper | null,
+    role: string,
+    { displayName, externalId = null, ...rest }: GroupChange & { displayName: string },
+  ): Promise<Group> {
+    assertExternalId(externalId)
+    const id = randomUUID()
+    const group = {
+      id,
+      displayName,
+      role,
+      former: null,
+      isEnding: false,
+      revision: 0,
+      createdAt: 0,
+      updatedAt: 0,
+      externalIds: client === null || externalId === null ? {} : { [client.clientId]: externalId },
+      keepers: client === null ? {} : { [client.clientId]: client.registeredAt },
+    }
+    return change(async (query, note) => {
+      const [row] = await query(records.put, [GROUP, id, toStored(group), keyOf(role), MOST])
+      if (row?.full) throw new OAuthError('invalid_request', 'there are as many groups as there may be')
+      if (row?.stored !== true) throw taken()
+      await assertFree(query, role)
+      const changes = changesBetween({}, told(group, client))
+      note({ type: 'role.registered', details: { role, changes } })
+      await lockMembers(query, role, rest)
+      const changed = await setMembers(query, note, role, rest)
+      return { result: await stored(query, id), changed }
+    })
+  }
+
   return {
-    async list(after = '', limit = PAGE) {
-      return (await database.query(records.list, [GROUP, after, limit])).map(toGroup)
-    },
-    async get(id) {
-      const [row] = isUuid(id) ? await database.query(records.get, [GROUP, id]) : []
-      return row === undefined ? null : toGroup(row)
-    },
-    async find(displayName) {
-      const key = keyOf(displayName)
-      // No name has such characters, and PostgreSQL takes no NUL.
-      const [row] = /\p{C}/u.test(key) ? [] : await database.query(records.find, [GROUP, key])
-      return row === undefined ? null : toGroup(row)
-    },
-    async ofRoles(roles) {
-      const asked = new Set(roles)
-      const keys = [...new Set([...asked].map(keyOf))]
-      const rows = keys.length === 0 ? [] : await database.query(records.findAll, [GROUP, keys])
-      return rows.map(toGroup).filter(({ role }) => asked.has(role))
-    },
-    members: async ({ role }, after = NIL, limit = PAGE) =>
-      (await database.query(users.ofRole, [role, after, limit])).map(({ id }) => id),
-    async create(clientId, { displayName, externalId = null, ...rest }) {
-      const role = roleOf(displayName)
-      assertExternalId(externalId)
-      const id = randomUUID()
-      const externalIds = externalId === null ? {} : { [clientId]: externalId }
-      return change(async (query, note) => {
-        const values = [GROUP, id, JSON.stringify({ displayName, externalIds }), keyOf(displayName), MOST]
-        const [row] = await query(records.put, values)
-        if (row?.full) throw new OAuthError('invalid_request', 'there are as many groups as there may be')
-        if (row?.stored !== true) throw taken()
-        await lockMembers(query, role, rest, rest.members !== undefined)
-        const changed = await setMembers(query, note, role, rest)
-        const [stored] = await query(records.get, [GROUP, id])
-        return { result: toGroup(stored!), changed }
-      })
-    },
-    async update(id, clientId, { displayName, externalId, ...rest }, judge) {
+    ...finder,
+    create: async (client, made) => make(client, roleOf(made.displayName), made),
+    adopt: async (role) => make(null, role, { displayName: role }),
+    finish: work.finish,
+    async update(id, client, { displayName, externalId, ...rest }, judge) {
       assertExternalId(externalId ?? null)
-      return change(async (query, note) => {
-        const [row] = await query(records.lock, [GROUP, id])
-        if (row === undefined) return { result: null, changed: [] }
-        const before = toGroup(row)
+      await work.finish(id)
+      const updated = await change(async (query, note) => {
+        const before = await lock(query, id)
+        if (before === undefined) return { result: null, changed: [] }
+        if (before.isEnding || before.former !== null) throw beingChanged(before.role)
         judge?.(before)
         const called = displayName ?? before.displayName
-        const role = displayName === undefined ? before.role : roleOf(displayName)
-        const { [clientId]: _former, ...others } = before.externalIds
-        const identifier = externalId === undefined ? externalIdOf(before, clientId) : externalId
-        const externalIds = identifier === null ? others : { ...others, [clientId]: identifier }
-        await lockMembers(query, before.role, rest, role !== before.role || rest.members !== undefined)
-        const renamed = role === before.role ? [] : await query(users.renameRole, [before.role, role])
-        for (const { id: user, roles } of renamed)
-          noteRoles(note, user, roles.map((one) => (one === role ? before.role : one)), roles) // prettier-ignore
-        const changed = await setMembers(query, note, role, rest)
-        const value = JSON.stringify({ displayName: called, externalIds })
-        await query(records.replace, [GROUP, id, value, keyOf(called), row.revision])
-        const [stored] = await query(records.get, [GROUP, id])
-        return { result: toGroup(stored!), changed: [...renamed.map((user) => user.id), ...changed] }
+        const role = called === before.displayName ? before.role : roleOf(called)
+        await lockMembers(query, before.role, rest)
+        const changed = await setMembers(query, note, before.role, rest)
+        const moved =
+          role === before.role ? [] : await query(users.renameRoleOfSome, [before.role, role, PART])
+        const renamed = noteRoles(note, moved)
+        const former = renamed.length < PART ? null : before.role
+        const after = {
+          ...before,
+          displayName: called,
+          role,
+          former,
+          ...(externalId === undefined || client === null ? {} : knownBy(before, client, externalId)),
+        }
+        await query(records.replace, [GROUP, id, toStored(after), keyOf(role), before.revision])
+        if (role !== before.role) await assertFree(query, role)
+        if (former !== null) await work.begin(query, id, { from: former, to: role })
+        const changes = changesBetween(told(before, client), told(after, client))
+        if (Object.keys(changes).length > 0) note({ type: 'role.changed', details: { role, changes } })
+        return { result: await stored(query, id), changed: [...changed, ...renamed] }
       })
+      if (updated === null || updated.former === null) return updated
+      await work.finish(id)
+      return finder.get(id)
     },
     async delete(id, judge) {
-      return change(async (query, note) => {
-        const [row] = await query(records.lock, [GROUP, id])
-        if (row === undefined) return { result: false, changed: [] }
-        const group = toGroup(row)
+      if ((await work.finish(id)) === 'deleted') return true
+      const isThere = await change(async (query, note) => {
+        const group = await lock(query, id)
+        if (group === undefined) return { result: false, changed: [] }
+        if (group.isEnding || group.former !== null) throw beingChanged(group.role)
         judge?.(group)
-        await lockMembers(query, group.role, {}, true)
-        const changed = await setMembers(query, note, group.role, { members: [] })
-        await query(records.delete, [GROUP, id])
+        const changed = noteRoles(note, await query(users.takeRoleFromSome, [group.role, PART]))
+        if (changed.length < PART) {
+          await query(records.delete, [GROUP, id])
+          note({ type: 'role.deleted', details: { role: group.role } })
+        } else {
+          const ending = toStored({ ...group, isEnding: true })
+          await query(records.replace, [GROUP, id, ending, keyOf(group.role), group.revision])
+          await work.begin(query, id, { from: group.role, to: null })
+        }
         return { result: true, changed }
       })
+      if (isThere) await work.finish(id)
+      return isThere
     },
+    goOn: work.goOn,
   }
 }
 
-function toGroup({ id, value, revision, createdAt, updatedAt }: PluginRecordRow): Group {
-  const { displayName, externalIds } = value as unknown as Stored
-  return {
-    id,
-    displayName,
-    role: roleNamed(displayName),
-    externalIds,
-    revision,
-    createdAt: createdAt.getTime(),
-    updatedAt: updatedAt.getTime(),
-  }
-}
-
-/** By what the client knows it; null for nothing. One may be called `constructor`. */
-export function externalIdOf({ externalIds }: Pick<Group, 'externalIds'>, clientId: string): string | null {
-  return Object.hasOwn(externalIds, clientId) ? externalIds[clientId]! : null
-}
-
-function noteRoles(note: Note, user: string, before: readonly string[], after: readonly string[]): void {
-  note({ type: 'user.changed', user, details: { changes: { roles: [before, after] } } })
-}
-
-function membersError(reason: string): OAuthError {
-  return memberError('invalid_request', 'members', reason)
-}
+const membersError = (reason: string) => memberError('invalid_request', 'members', reason)
 
 function taken(): OAuthError {
   const reason = 'is that of another group'

@@ -7,6 +7,7 @@ import type { Query } from '../../store/statement.ts'
 import { statements, type UserRow } from '../../store/users.ts'
 import type { Note } from '../audit/audit.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
+import { touchGroups } from './role-changes.ts'
 import { lockRow, type Whom } from './user-finder.ts'
 
 /**
@@ -72,11 +73,16 @@ export async function enable(query: Query, note: Note, whom: Whom): Promise<User
  * meanwhile; the audit log goes on naming them by their id, and by nothing else.
  * @internal
  */
-export async function forget(query: Query, note: Note, id: string): Promise<void> {
+export async function forget(
+  query: Query,
+  note: Note,
+  { id, roles }: Pick<UserRow, 'id' | 'roles'>,
+): Promise<void> {
   const clients = await endEverything(query, id, 'user deleted')
   await query(statements.delete, [id])
   await query(artifacts.deleteOwned, [id])
   await query(auditEvents.forgetUser, [id])
   note({ type: 'user.deleted', user: id, details: { clients } })
   await recordChange(query, 'user', id)
+  await touchGroups(query, roles, [])
 }

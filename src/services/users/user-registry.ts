@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { changesBetween } from '../../protocol/changes.ts'
 import { reason } from '../../protocol/message.ts'
+import { assertRoleNames } from '../../protocol/role-name.ts'
 import { parseUserMembers, userError, type UserMembers } from '../../protocol/user-members.ts'
 import { usernameKey } from '../../protocol/username.ts'
 import { recordChange } from '../../store/changes.ts'
@@ -15,6 +16,7 @@ import type { Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { createHashChosen, type Chooser } from './chosen-passwords.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
+import { touchGroups } from './role-changes.ts'
 import type { Also, ImportedUser, Judge, UpdateOptions } from './update-options.ts'
 import { passwordMark } from './password-resets.ts'
 import {
@@ -130,6 +132,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
   async function create(input: unknown, imported: ImportedUser): Promise<User> {
     const { username, password, roles = [], claims } = parse(input)
     if (username === undefined) throw userError('username', reason('is missing'))
+    assertRoleNames(roles)
     const passwordHash = (await hash(password, { username, roles })) ?? imported.passwordHash ?? null
     const disabledAt = imported.disabled ? new Date() : null
     const known = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null))
@@ -141,6 +144,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
         const changes = changesBetween({}, membersOf(row!))
         note({ type: 'user.registered', user: row!.id, details: { changes } })
         await imported.also?.(query, note, row!.id)
+        await touchGroups(query, [], roles)
         return row
       })
     } catch (error) {
@@ -167,6 +171,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
       if (before === undefined) return undefined
       if (replaces !== undefined && passwordMark(before) !== replaces) throw new AnotherPassword()
       judge?.(toUser(before))
+      assertRoleNames(roles, before.roles)
       if (wanted !== undefined) await rename(query, before, wanted, { mayRename })
       const [row] = await query(statements.update, [before.id, claims, roles ?? null, passwordHash])
       if (row === undefined) return undefined
@@ -177,7 +182,9 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
       if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: row.id, details: { changes } })
       if (passwordHash !== null) await endWithPassword(query, note, row.id)
       await also?.(query, note, row.id)
-      return lay(query, note, row, laid)
+      const after = await lay(query, note, row, laid)
+      await touchGroups(query, before.roles, row.roles)
+      return after
     })
     return changed.catch((error: unknown) => {
       throw toRefusal(error)
@@ -207,7 +214,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
       if (row === undefined) return undefined
       judge?.(toUser(row))
       assertKept(ADMIN, holders, row.id)
-      await forget(query, note, row.id)
+      await forget(query, note, row)
       return row.id
     })
     if (id !== undefined) await feed.announce('user', id)

@@ -18,6 +18,7 @@ import { djangoPasswords } from './django-passwords.ts'
 import { createExternalIds, type ExternalIds } from './external-ids.ts'
 import { createFirstAdministrator, type FirstAdministrator } from './first-administrator.ts'
 import { createGroups, type Groups } from './groups.ts'
+import { createRoles, type Roles } from './roles.ts'
 import { createKnownBrowsers, type KnownBrowsers } from './known-browsers.ts'
 import { createAssurance, type Assurance } from './assurance.ts'
 import { createHashChosen } from './chosen-passwords.ts'
@@ -48,6 +49,7 @@ export interface UserServices {
   readonly accountDeletions: AccountDeletions
   readonly externalIds: ExternalIds
   readonly groups: Groups
+  readonly roles: Roles
 }
 
 export interface UserServicesOptions {
@@ -96,6 +98,7 @@ export function createUserServices(options: UserServicesOptions): UserServices {
     createWith,
   })
   const exporting = createUserExport({ registry, records, artifacts, sessions, consents })
+  const groups = createGroups({ database, audit, feed, doors })
   const removal = createPasswordRemoval({ audit, feed, records })
   const users = { ...registry, ...removal, ...records, ...exporting }
   return {
@@ -118,7 +121,8 @@ export function createUserServices(options: UserServicesOptions): UserServices {
     signUps: createSignUps({ box, artifacts: artifacts.artifacts, hashChosen, createWith }),
     firstAdministrator: createFirstAdministrator(users, artifacts.artifacts),
     accountDeletions: createAccountDeletions({ database, audit, feed, outbox, log }),
-    externalIds: createExternalIds(database, records),
-    groups: createGroups({ database, audit, feed, doors }),
+    externalIds: createExternalIds(database, records, directory),
+    groups,
+    roles: createRoles({ database, groups, directory, users }),
   }
 }

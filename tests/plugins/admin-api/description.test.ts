@@ -97,6 +97,8 @@ test('what is answered to whoever looks at all that there is fits what it says',
   const issuer = 'https://workloads.example'
   const jwks = { keys: [(await createAssertionKey()).jwk] }
   await call('POST', '/trusted-issuers', { issuer, jwks, claims: { repository: ['org/app', 'org/api'] } })
+  // It stands for a scope's name, too.
+  await oauth.users.update('alice', { roles: ['read_books'] })
   const corp = { id: 'corp', issuer: 'https://id.corp.example', client_id: 'us', claims: { email: 'mail' } }
   if (isThere('latchkey-upstreams')) await call('POST', '/upstreams', { ...corp, client_secret: 'of corp' })
   const ajv = new Ajv2020({ strict: false, validateFormats: false })

@@ -39,6 +39,9 @@ test('there are routes to be asked about', () => {
           (path) => `/admin${path}`,
         ),
         ...['/upstreams', '/upstreams/new', '/upstream', '/upstream/delete'].map((path) => `/admin${path}`),
+        ...['/roles', '/roles/new', '/role', '/role/add', '/role/remove', '/role/rename', '/role/delete'].map(
+          (path) => `/admin${path}`,
+        ),
         '/admin/users',
         '/admin/users/new',
         '/admin/user',

@@ -13,7 +13,7 @@ import { ROOT, signedIn } from './administrator.ts'
 
 const API = 'https://api.example/'
 const THEM = 'https://platform.example'
-const CARL = { username: 'carl', password: 'a password of a clerk' }
+const CARL = { username: 'carl', password: 'a password of a clerk', roles: ['staff', 'clerk', 'temporary'] }
 const OTHER = { ...ROOT, username: 'other' }
 const CORP = { issuer: 'https://corp.example', client_id: 'us', client_secret: 'what they gave us' }
 const scopes = [...SEED.scopes, { name: 'unused' }]
@@ -74,6 +74,10 @@ test.each<Row>([
   ['the deletion of a client', '/client?client_id=web', 'delete-client', { confirm_client_id: 'web' }],
   ['a link for a password', `/user?id=${alice}`, 'make-password-link', {}],
   ['a role', `/user?id=${alice}`, 'user', { roles: 'admin' }],
+  ['a role by its page', '/role?name=admin', 'add', { user: BOB.username }],
+  ['what takes a role from somebody', '/role?name=staff', 'remove-0', {}],
+  ['another name of a role', '/role?name=clerk', 'rename', { to: 'admins' }],
+  ['the deletion of a role', '/role?name=temporary', 'delete-role', { confirm: 'temporary' }],
   // Whoever has the address gets a link for a password there.
   ['an address', `/user?id=${alice}`, 'user', { email: 'other@example.com' }],
   ['whether an address is confirmed', `/user?id=${alice}`, 'user', { email_verified: 'no' }],

@@ -10,6 +10,7 @@ test.each([
   ['/client?client_id=gone', 'There is no such client', '/clients'],
   ['/client/authorizations?client_id=gone', 'There is no such client', '/clients'],
   ['/user?id=gone', 'There is no such user', '/users'],
+  ['/role?name=gone', 'There is no such role', '/roles'],
   ['/scope?id=gone', 'There is no such scope', '/scopes'],
   ['/resource?id=gone', 'There is no such resource', '/resources'],
   ['/trusted-issuer?id=gone', 'There is no such issuer', '/trusted-issuers'],

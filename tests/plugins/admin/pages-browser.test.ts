@@ -33,7 +33,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
   test('every page and state is accessible and within its policy', async () => {
     const { page, said } = await open()
     const ofResource = new URLSearchParams({ id: API }).toString()
-    const paths = ['', '/scopes', '/scopes/new', '/scope?id=read_books&saved=yes', '/resources', `/resource?${ofResource}`, '/trusted-issuers', '/trusted-issuers/new', '/trusted-issuer?id=https://platform.example&saved=yes', '/keys', '/mail', '/mail?sent=yes', '/client?client_id=web', '/client/authorizations?client_id=web', '/audit', '/audit?user=alice&before=00000000-0000-0000-0000-000000000000'] // prettier-ignore
+    const paths = ['', '/roles', '/roles/new', '/role?name=admin&done=added', '/scopes', '/scopes/new', '/scope?id=read_books&saved=yes', '/resources', `/resource?${ofResource}`, '/trusted-issuers', '/trusted-issuers/new', '/trusted-issuer?id=https://platform.example&saved=yes', '/keys', '/mail', '/mail?sent=yes', '/client?client_id=web', '/client/authorizations?client_id=web', '/audit', '/audit?user=alice&before=00000000-0000-0000-0000-000000000000'] // prettier-ignore
     for (const path of paths) {
       await page.goto(`${server.url}/admin${path}`)
       await assertAccessible(page, path)

@@ -75,7 +75,7 @@ test('what is wrong is said at its field, and all that was typed but the passwor
   for (const [name, text, message] of [
     ['username', 'ALICE', 'Is already taken.'],
     ['username', '', 'Must not be empty.'],
-    ['roles', 'x'.repeat(65), 'Must be a list of names without spaces.'],
+    ['roles', 'x'.repeat(65), 'Must be a list of names without spaces or commas.'],
     ['password', 'x'.repeat(1025), 'Must have 1024 characters at most.'],
     ['name', 'x'.repeat(257), expect.any(String)],
   ] as const) {

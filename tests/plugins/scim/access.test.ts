@@ -147,7 +147,8 @@ describe('anybody may read', () => {
     expect([status, headers.get('content-type')]).toEqual([200, 'application/scim+json'])
     expect(body).toMatchObject({
       patch: { supported: true },
-      bulk: { supported: false },
+      bulk: { supported: true },
+      sort: { supported: true },
       filter: { supported: true, maxResults: 200 },
       changePassword: { supported: true },
       etag: { supported: true },

@@ -253,8 +253,8 @@ describe('changed', () => {
     await holder.query('begin')
     await holder.query('select from users where id = any($1) for update', [[one, two]])
     const swapped = Promise.all([
-      groups.update(here.id, 'directory', { members: [one] }, judge),
-      groups.update(there.id, 'directory', { members: [two] }, judge),
+      groups.update(here.id, null, { members: [one] }, judge),
+      groups.update(there.id, null, { members: [two] }, judge),
     ])
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     await until(async () => expect(await server.database.query(waiting)).toHaveLength(2))

@@ -166,7 +166,7 @@ describe('registered', () => {
     [{ userName: 'eve', emails: [{ value: 'nowhere' }] }, 400, 'invalidValue', 'emails must be an email address'],
     [{ userName: 'eve', emails: 7 }, 400, 'invalidValue', 'emails must be an object'],
     [{ userName: 'eve', name: 'Eve' }, 400, 'invalidValue', 'name'],
-    [{ userName: 'eve', roles: [{ value: 'two words' }] }, 400, 'invalidValue', 'roles must be a list of names without spaces'],
+    [{ userName: 'eve', roles: [{ value: 'two words' }] }, 400, 'invalidValue', 'roles must be a list of names without spaces or commas'],
     [{ userName: 'eve', roles: [{ value: 'admin' }] }, 403, undefined, 'nobody is made an administrator by SCIM'],
     [{ userName: 'eve', displayName: 'x'.repeat(300) }, 400, 'invalidValue', 'displayName must not'],
     [{ userName: 'eve', name: { familyName: 'x'.repeat(300) } }, 400, 'invalidValue', 'name.familyName must not'],
