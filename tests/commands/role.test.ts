@@ -36,7 +36,7 @@ test.each([
   [['rename', 'none', 'x'], 'there is no role of this name'],
   [['create', 'a,b'], 'name must have 1 to 64 characters that are seen, without spaces or commas.'],
   [['add', 'a,b', 'bob'], 'roles must be a list of names without spaces or commas.'],
-  [['add', 'staff', 'nobody'], 'username is not registered.'],
+  [['add', 'staff', 'nobody'], 'username is not registered'],
   [['remove', 'admin', 'root'], 'roles must keep admin'],
   [['delete', 'admin', '--yes'], 'the role of administrators is neither renamed nor deleted'],
 ])('%j is refused', async (words, why) => {
