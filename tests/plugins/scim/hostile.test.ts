@@ -64,6 +64,19 @@ test('who is in more groups than anybody is given roles is let go all the same',
   expect(await users.get(id)).toMatchObject({ disabled: true, roles: { length: 51 } })
 })
 
+/**
+ * Whether the work takes little of the processor in one of five tries: what is quick takes a hundredth of a second, and what is not takes
+ * seconds each time. In any of them other work may be done, such as collecting what earlier tests have left.
+ */
+async function quick(work: () => Promise<void>): Promise<boolean> {
+  for (let tries = 5; tries > 0; tries--) {
+    const began = process.cpuUsage()
+    await work()
+    if (process.cpuUsage(began).user < 400_000) return true
+  }
+  return false
+}
+
 describe('a body of 64 KiB keeps the process busy for no time worth naming', () => {
   const ones = (length: number, value: unknown): unknown[] => Array.from({ length }, () => value)
   const long = Array.from({ length: 330 }, () => 'value pr').join(' or ')
@@ -76,14 +89,15 @@ describe('a body of 64 KiB keeps the process busy for no time worth naming', () 
     ['a path with many brackets', [{ op: 'add', path: `${USER}:${'a[:'.repeat(20_000)}`, value: 1 }]],
   ])('%s', async (_name, operations) => {
     const { id } = (await users.find('alice'))!
-    const began = process.cpuUsage()
-    const { status, body } = await call('PATCH', `/Users/${id}`, patchOf(...operations))
-    expect([status, body.status]).toEqual([400, '400'])
-    expect(process.cpuUsage(began).user / 1000).toBeLessThan(400)
+    const isQuick = await quick(async () => {
+      const { status, body } = await call('PATCH', `/Users/${id}`, patchOf(...operations))
+      expect([status, body.status]).toEqual([400, '400'])
+    })
+    expect(isQuick).toBe(true)
   })
 }) // prettier-ignore
 
-test('nor does what is asked for again and again in one request', () => {
+test('nor does what is asked for again and again in one request', async () => {
   const values = Array.from({ length: 500 }, () => ({
     value: 'g',
     $ref: 'here',
@@ -91,9 +105,11 @@ test('nor does what is asked for again and again in one request', () => {
     type: 'direct',
   }))
   const project = projectionOf(USER_SCHEMA, { attributes: 'groups.value,'.repeat(4500) })
-  const began = process.cpuUsage()
-  for (let n = 0; n < 120; n++) expect(project({ groups: values })).toMatchObject({ groups: { length: 500 } })
-  expect(process.cpuUsage(began).user / 1000).toBeLessThan(400)
+  const isQuick = await quick(async () => {
+    for (let n = 0; n < 120; n++)
+      expect(project({ groups: values })).toMatchObject({ groups: { length: 500 } })
+  })
+  expect(isQuick).toBe(true)
 })
 
 describe('where there are very many users', () => {
@@ -121,10 +137,11 @@ describe('where there are very many users', () => {
         from generate_series(1, 200) n`,
       [],
     )
-    const began = process.cpuUsage()
-    const { body } = await call('GET', '/Users?count=200')
-    expect(process.cpuUsage(began).user / 1000).toBeLessThan(400)
-    expect([body.Resources.length, body.Resources[0].groups.length]).toEqual([200, 50])
+    const isQuick = await quick(async () => {
+      const { body } = await call('GET', '/Users?count=200')
+      expect([body.Resources.length, body.Resources[0].groups.length]).toEqual([200, 50])
+    })
+    expect(isQuick).toBe(true)
     await server.database.query(`delete from users where username like '0%'`, [])
     await server.database.query(`delete from plugin_records where record_key like 'crowd-%'`, [])
   })
