@@ -518,16 +518,16 @@ export function formOn(page: Page, agent: UserAgent, filled: Record<string, stri
   return { agent, action: new URL(action, page.url).href, fields: { csrf_token: token, ...filled } }
 }
 
-/** What leads to a mail. */
-const LETTERS = `'notice', 'farewell', 'mail', 'password-reset', 'sign-up', 'confirm-email', 'invitation'`
+/** What leads to a mail, and what apps are told, as a rule nothing. */
+const TOLD = `'backchannel-logout', 'notice', 'farewell', 'mail', 'password-reset', 'sign-up', 'confirm-email', 'invitation'`
 
-/** All that a form could change, once what is told by mail is told, which comes behind a form in its own time. */
+/** All that a form could change, once what is to be told is told, which comes behind a form in its own time. */
 export async function stateOf({ database, server }: TestServer): Promise<unknown> {
   await until(async () => {
     const waiting = await database.query(
-      `select 1 from outbox where given_up_at is null and kind in (${LETTERS})`,
+      `select 1 from outbox where given_up_at is null and kind in (${TOLD})`,
     )
-    if (waiting.length > 0) throw new Error('there are mails to be sent')
+    if (waiting.length > 0) throw new Error('there is something to be told')
   })
   const [state] = await database.query(`select
     (select json_agg(s order by hash) from (select hash, sid, user_id, authenticated_at from sessions) s) as sessions,
