@@ -1,17 +1,31 @@
-/** `/admin/upstreams`: the OpenID providers by which people sign in here. Their secrets go in, and are never shown. */
+/** `/admin/upstreams`: the providers by which people sign in here. Their secrets go in, and are never shown. */
 import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { message } from '../../src/protocol/message.ts'
+import { kindOf, OF_OAUTH } from '../../src/protocol/upstream-kinds.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import { addRecordPages } from '../admin/scopes-and-resources/record-pages.ts'
 import type { RecordField } from '../admin/scopes-and-resources/record-kind.ts'
 
+/** Of others, the metadata says it. */
+const OF_OAUTH_ALONE = message('Of OAuth 2.0 alone.')
+
 const FIELDS: readonly RecordField[] = [
-  { name: 'issuer', label: message('Issuer'), kind: 'url', hint: message('Letter by letter as its metadata has it, such as https://accounts.google.com.') },
+  {
+    name: 'kind',
+    label: message('Kind'),
+    kind: 'choice',
+    options: [
+      { value: '', text: message('OpenID provider, such as Google, Microsoft or Keycloak') },
+      { value: 'github', text: message('GitHub') },
+      { value: 'oauth2', text: message('OAuth 2.0 alone, without metadata and ID tokens') },
+    ],
+  },
+  { name: 'issuer', label: message('Issuer'), kind: 'url', hint: message('Letter by letter as its metadata has it, such as https://accounts.google.com. Empty for github.com.') },
   { name: 'client_id', label: message('Client ID'), hint: message('What this server is called there.') },
   { name: 'client_secret', label: message('Client secret'), kind: 'password', hint: message('Kept encrypted, and never shown.') },
   { name: 'name', label: message('Name'), kind: 'prose', hint: message('What people read on its button.') },
-  { name: 'scope', label: message('Scope'), hint: message('Separated by spaces. Empty: openid profile email.') },
+  { name: 'scope', label: message('Scope'), hint: message('Separated by spaces. Empty: openid profile email, of GitHub read:user user:email.') },
   { name: 'domains', label: message('Domains'), hint: message('Separated by spaces: those of its people’s mail addresses, such as example.com.') },
   {
     name: 'trust_email',
@@ -52,6 +66,20 @@ const FIELDS: readonly RecordField[] = [
     ],
   },
   { name: 'claims', label: message('Claims that have other names there'), hint: message('Separated by spaces, such as email=mail preferred_username=upn.') },
+  { name: 'authorization_endpoint', label: message('Authorization endpoint'), kind: 'url', hint: OF_OAUTH_ALONE },
+  { name: 'token_endpoint', label: message('Token endpoint'), kind: 'url', hint: OF_OAUTH_ALONE },
+  { name: 'userinfo_endpoint', label: message('Userinfo endpoint'), kind: 'url', hint: message('Of OAuth 2.0 alone: it says who somebody is to whom their access token is shown.') },
+  { name: 'subject_claim', label: message('Claim that says who somebody is'), hint: message('Of OAuth 2.0 alone: never given to somebody else, such as id. Empty: sub.') },
+  {
+    name: 'token_endpoint_auth_method',
+    label: message('How the client secret is sent'),
+    kind: 'choice',
+    hint: OF_OAUTH_ALONE,
+    options: [
+      { value: '', text: 'client_secret_basic' },
+      { value: 'client_secret_post', text: 'client_secret_post' },
+    ],
+  },
 ] // prettier-ignore
 
 const KEEPS_SECRET = message('Kept encrypted, and never shown. Leave it empty to keep the one that is there.')
@@ -77,7 +105,7 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
     asksAgain: true,
     words: {
       list: message('Upstreams'),
-      listLead: message('OpenID providers by which people sign in here.'),
+      listLead: message('Providers by which people sign in here.'),
       new: message('Register an upstream'),
       one: 'upstream',
       none: message('There is no such upstream'),
@@ -85,7 +113,7 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
       deleted: message('The upstream is deleted.'),
       notItsName: message('This is not the ID of this upstream.'),
       lead: message(
-        'An OpenID provider by which people sign in here. Where its ID is corp, register <code>{callback}</code> there as the redirect URI, and <code>{signedOut}</code> for after a sign-out.',
+        'A provider by which people sign in here. Where its ID is corp, register <code>{callback}</code> there as the redirect URI, and <code>{signedOut}</code> for after a sign-out.',
         addressesOf('corp'),
       ),
       endings: [
@@ -103,13 +131,22 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
       hint: message('Small letters, digits and hyphens. It cannot be changed later.'),
     },
     fields: async (one) => (one === null ? FIELDS : FIELDS.map(ofExisting)),
-    leadOf: ({ id }) =>
-      message(
-        'An OpenID provider by which people sign in here. Register <code>{callback}</code> there as the redirect URI, and <code>{signedOut}</code> for after a sign-out.',
-        addressesOf(id),
-      ),
+    leadOf: ({ id, kind }) =>
+      kindOf({ kind }) === 'openid'
+        ? message(
+            'A provider by which people sign in here. Register <code>{callback}</code> there as the redirect URI, and <code>{signedOut}</code> for after a sign-out.',
+            addressesOf(id),
+          )
+        : message(
+            'A provider by which people sign in here. Register <code>{callback}</code> there as the redirect URI.',
+            addressesOf(id),
+          ),
     cellsOf: ({ name = '', issuer: theirs }) => [name, theirs],
     valuesOf: (one) => ({
+      ...Object.fromEntries(OF_OAUTH.map((name) => [name, one[name] ?? ''])),
+      kind: kindOf(one) === 'openid' ? '' : kindOf(one),
+      token_endpoint_auth_method:
+        one.token_endpoint_auth_method === 'client_secret_post' ? 'client_secret_post' : '',
       issuer: one.issuer,
       client_id: one.client_id,
       client_secret: '',

@@ -1,6 +1,6 @@
 /**
- * Sign-in by others: OpenID providers that are registered here as upstreams. A button each on the sign-in page, what is linked with an
- * account, and their administration. Who somebody is, is said by `provider.ts`; whose account that is, by `accounts.ts`.
+ * Sign-in by others: providers that are registered here as upstreams. A button each on the sign-in page, what is linked with an
+ * account, and their administration. Who somebody is, is said by `speaking.ts`; whose account that is, by `accounts.ts`.
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
@@ -14,9 +14,9 @@ import { addLinkOperations } from './link-operations.ts'
 import { addLinkedSignIns } from './linked-sign-ins.ts'
 import { createLinks, type LinkedSignIns } from './links.ts'
 import { addNewcomers } from './newcomers.ts'
-import { createProvider } from './provider.ts'
 import { addSignIn } from './sign-in.ts'
 import { addSignOut } from './sign-out.ts'
+import { createProvider } from './speaking.ts'
 import { addUpstreamOperations } from './upstream-operations.ts'
 
 declare module 'fastify' {

@@ -232,7 +232,9 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
         subject,
         browser: markOf(browser.id(call)),
         back,
-        ...(upstream.sign_out === true ? { idToken: box.seal(idToken, contextOf(identity)) } : {}),
+        ...(upstream.sign_out === true && idToken !== undefined
+          ? { idToken: box.seal(idToken, contextOf(identity)) }
+          : {}),
         locales: tags.join(' '),
       })
       return true

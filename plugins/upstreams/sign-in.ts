@@ -4,14 +4,17 @@ import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { Proof, SignInAsked, SignInElement } from '../../src/doors/sign-in.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
+import { kindOf } from '../../src/protocol/upstream-kinds.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
+import { isOurs } from '../../src/services/users/ourselves.ts'
 import type { User } from '../../src/services/users/user.ts'
 import { isOfDomains } from './claims.ts'
+import { UpstreamFailure } from './failures.ts'
 import { CHOOSING, type Flows } from './flows.ts'
 import type { Links } from './links.ts'
-import { type Provider, UpstreamFailure } from './provider.ts'
+import type { Provider } from './provider.ts'
 import { tellOperator } from './tell.ts'
-import { explain, isReason, nameOf, type Reason } from './words.ts'
+import { cannotAsk, explain, isReason, nameOf, type Reason } from './words.ts'
 import { promptsOf } from '../interaction/prompt.ts'
 
 declare module '../pages/models.ts' {
@@ -23,6 +26,8 @@ declare module '../pages/models.ts' {
       /** What the field for an address begins with; null for no field. */
       address: string | null
       error: Words | null
+      /** Why some are not offered now; null where all are. */
+      withheld: Words | null
       /** Whether it is what was typed there that is wrong. */
       atAddress: boolean
     }
@@ -54,20 +59,25 @@ export async function addSignIn(fastify: FastifyInstance, options: SignInOptions
   const { upstreams } = kernelOf(fastify)
   await fastify.pages.add('login-upstream', new URL('../../templates/login-upstream.eta', import.meta.url))
 
-  /** Whoever has to show that it is them once more can only do it where they are linked. */
-  async function offered({ known }: SignInAsked): Promise<readonly Upstream[]> {
+  /** Whoever has to show that it is them once more can only do it where they are linked; `cannot` are those that do not do what is asked. */
+  async function offered({ known, request }: SignInAsked) {
     const all = await upstreams.all()
-    if (known === null || all.length === 0) return all
-    const linked = new Set((await links.list(known.id)).map(({ value }) => value.issuer))
-    return all.filter(({ issuer }) => linked.has(issuer))
+    const linked =
+      known === null || all.length === 0
+        ? undefined
+        : new Set((await links.list(known.id)).map(({ value }) => value.issuer))
+    const theirs = all.filter(({ issuer }) => linked?.has(issuer) ?? true)
+    const can = (one: Upstream): boolean => kindOf(one) === 'openid' || !isFreshWanted(request)
+    return { can: theirs.filter(can), cannot: theirs.filter((one) => !can(one)) }
   }
 
   async function element(asked: SignInAsked, state: unknown, typed = ''): Promise<SignInElement | null> {
-    const all = await offered(asked)
-    if (all.length === 0) return null
+    const { can: all, cannot } = await offered(asked)
     const hint = asked.hint
     const isShown = (one: Upstream): boolean =>
       one.button !== false || asked.known !== null || isOfDomains(one, hint)
+    const missing = cannot.filter(isShown)
+    if (all.length + missing.length === 0) return null
     const hidden = all.filter((one) => !isShown(one))
     const error = await errorOf(state)
     const address = hidden.length > 0 ? typed : null
@@ -78,6 +88,7 @@ export async function addSignIn(fastify: FastifyInstance, options: SignInOptions
       })),
       address,
       error,
+      withheld: missing.length === 0 ? null : cannotAsk(missing),
       atAddress: address !== null && (state as Partial<State> | null)?.reason === 'unknown address',
     }
     return { part: 'login-upstream', model, refused: error !== null }
@@ -105,8 +116,8 @@ export async function addSignIn(fastify: FastifyInstance, options: SignInOptions
     offer: async (asked, _call, typed) => element(asked, asked.state, textOf(typed?.['address'])),
     async submit(asked, wire, call) {
       const typed = textOf(wire['address']).trim()
-      const all = await offered(asked)
-      const upstream = all.find((one) =>
+      const { can } = await offered(asked)
+      const upstream = can.find((one) =>
         wire['upstream'] === undefined ? isOfDomains(one, typed) : one.id === wire['upstream'],
       )
       const refused = async (reason: Reason, status: number): Promise<SignInElement> => {
@@ -114,7 +125,7 @@ export async function addSignIn(fastify: FastifyInstance, options: SignInOptions
         const shown = await element(asked, state, typed)
         return {
           part: 'login-upstream',
-          model: { buttons: [], address: null, error: null, atAddress: false },
+          model: { buttons: [], address: null, error: null, withheld: null, atAddress: false },
           ...shown,
           status,
         }
@@ -129,6 +140,16 @@ export async function addSignIn(fastify: FastifyInstance, options: SignInOptions
       }
     },
   })
+}
+
+/**
+ * Whether an app wants to know when somebody signed in (OpenID Connect Core §3.1.2.1): of what has no ID token, nobody could tell it. Our own
+ * pages, which ask once more before some changes, take it that somebody is signed in there as the same person.
+ */
+function isFreshWanted(request: SignInAsked['request']): boolean {
+  return (
+    !isOurs(request) && (promptsOf(request).includes('login') || request.parameters['max_age'] !== undefined)
+  )
 }
 
 /** OpenID Connect Core §3.1.2.1: what was asked of us of a sign-in is asked of the upstream. */

@@ -10,7 +10,8 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { networkOf } from '../../src/protocol/network.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
-import { type Provider, UpstreamFailure } from './provider.ts'
+import { UpstreamFailure } from './failures.ts'
+import type { Provider } from './provider.ts'
 import { tellOperator } from './tell.ts'
 
 interface Kept {
@@ -20,8 +21,8 @@ interface Kept {
 }
 
 export interface SignOuts {
-  /** That this browser signs the user in by the upstream, which has proven them with this ID token. */
-  remember(upstream: Upstream, userId: string, idToken: string, call: BrowserCall): Promise<void>
+  /** That this browser signs the user in by the upstream, which has proven them with this ID token, where it has any. */
+  remember(upstream: Upstream, userId: string, idToken: string | undefined, call: BrowserCall): Promise<void>
 }
 
 /** Of one user, and of those who are on their way of one network: the oldest give way. */
@@ -85,7 +86,7 @@ export function addSignOut(fastify: FastifyInstance, provider: Provider): SignOu
 
   return {
     async remember({ id, sign_out: signsOut }, userId, idToken, call) {
-      if (signsOut !== true) return
+      if (signsOut !== true || idToken === undefined) return
       const sealed = box.seal(idToken, contextOf(id, userId))
       const handle = await kept.put(
         { upstream: id, user: userId, idToken: sealed },

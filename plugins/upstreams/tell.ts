@@ -2,7 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { OutboundError } from '../../src/doors/outbound.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
-import type { UpstreamFailure } from './provider.ts'
+import type { UpstreamFailure } from './failures.ts'
 
 export function tellOperator(
   log: FastifyBaseLogger,

@@ -1,24 +1,50 @@
 /**
- * `/upstreams` in the interface of the administration: the OpenID providers by which people sign in here. Whoever registers one has it say
+ * `/upstreams` in the interface of the administration: the providers by which people sign in here. Whoever registers one has it say
  * who they are, so that this needs a token that may do all.
  */
 import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { KINDS, SECRET_METHODS } from '../../src/protocol/upstream-kinds.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import { ALL } from '../admin-api/access.ts'
 import { addRecordOperations } from '../admin-api/record-operations.ts'
 
 const Members = {
   id: Type.String({ description: 'Small letters, digits and hyphens: its name in addresses.' }),
-  issuer: Type.String({ description: 'Letter by letter as its metadata has it.' }),
+  kind: Type.Optional(
+    Type.Enum(KINDS, {
+      description: 'How it speaks: OpenID Connect, OAuth 2.0 alone, or as GitHub does; by default openid.',
+    }),
+  ),
+  issuer: Type.Optional(
+    Type.String({ description: 'Letter by letter as its metadata has it; of github.com it is known.' }),
+  ),
   client_id: Type.String({ description: 'What this server is called there.' }),
   client_secret: Type.Optional(
     Type.String({ description: 'Kept encrypted, and never answered.', writeOnly: true }),
   ),
+  authorization_endpoint: Type.Optional(Type.String({ description: 'Of the kind oauth2 alone.' })),
+  token_endpoint: Type.Optional(Type.String({ description: 'Of the kind oauth2 alone.' })),
+  userinfo_endpoint: Type.Optional(
+    Type.String({
+      description: 'Of the kind oauth2 alone: where an access token is shown for who it is of.',
+    }),
+  ),
+  token_endpoint_auth_method: Type.Optional(
+    Type.Enum(SECRET_METHODS, {
+      description: 'Of the kind oauth2 alone; by default client_secret_basic.',
+    }),
+  ),
+  subject_claim: Type.Optional(
+    Type.String({ description: 'Of the kind oauth2 alone: what says who somebody is; by default sub.' }),
+  ),
   name: Type.Optional(Type.String({ description: 'What people read on its button.' })),
   scope: Type.Optional(
-    Type.Array(Type.String(), { description: 'What is asked for; by default openid, profile and email.' }),
+    Type.Array(Type.String(), {
+      description:
+        'What is asked for; by default openid, profile and email, of GitHub read:user and user:email.',
+    }),
   ),
   domains: Type.Optional(
     Type.Array(Type.String(), { description: 'Domains of mail addresses that are its people’s.' }),

@@ -1,7 +1,8 @@
 /** What people read of a sign-in by an upstream that did not get through, each as a whole sentence or two. */
 import { message, type Message } from '../../src/protocol/message.ts'
+import { GITHUB } from '../../src/protocol/upstream-kinds.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
-import type { Failure } from './provider.ts'
+import type { Failure } from './failures.ts'
 
 /** Why the sign-in page is shown again. */
 export type Reason =
@@ -76,9 +77,17 @@ export function isReason(value: unknown): value is Reason {
   return typeof value === 'string' && Object.hasOwn(SENTENCES, value)
 }
 
+/** That an app wants a sign-in to be of now, and these cannot say when theirs was. */
+export function cannotAsk(upstreams: readonly UpstreamInformation[]): Message {
+  return message(
+    'This app asks you to sign in anew, and {names} cannot tell us that you did. Sign in another way.',
+    { names: upstreams.map(nameOf) },
+  )
+}
+
 /** What it is called. */
 export function nameOf({ name, issuer }: UpstreamInformation): string {
-  return name ?? new URL(issuer).host
+  return name ?? (issuer === GITHUB ? 'GitHub' : new URL(issuer).host)
 }
 
 /** What the upstream of an issuer is called; of one that is not registered any more, its host. */

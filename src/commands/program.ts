@@ -21,7 +21,7 @@ export const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<C
   ['role', 'roles of users: create, list, show, rename, delete, members, add, remove', async () => (await import('./role.ts')).roleCommand()],
   ['scope', 'registered scopes: create, list, show, update, delete', async () => (await import('./scope.ts')).scopeCommand()],
   ['trusted-issuer', 'issuers whose JWTs are good here: create, list, show, update, delete', async () => (await import('./trusted-issuer.ts')).trustedIssuerCommand()],
-  ['upstream', 'OpenID providers by which people sign in: create, list, show, update, delete', async () => (await import('./upstream.ts')).upstreamCommand()],
+  ['upstream', 'providers by which people sign in, such as Google and GitHub: create, list, show, update, delete', async () => (await import('./upstream.ts')).upstreamCommand()],
   ['user', 'users: create, list, show, update, disable, enable, keep, delete, export, set-password, reset-factors, passkeys, delete-passkey, linked-sign-ins, unlink', async () => (await import('./user.ts')).userCommand()],
   ['webhook', 'the addresses that WEBHOOKS names: list, test', async () => (await import('./webhook.ts')).webhookCommand()],
 ] // prettier-ignore

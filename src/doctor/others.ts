@@ -1,6 +1,6 @@
 /**
- * Others on whom something here depends, trusted issuers and upstreams: whether their keys can be read now, by the guarded way on which the
- * server asks for them.
+ * Others on whom something here depends, trusted issuers and upstreams: whether their keys can be read now, or, of those that have none, whether
+ * they answer, by the guarded way on which the server asks them.
  */
 import type { Config } from '../config.ts'
 import { type Fetch, OutboundError } from '../doors/outbound.ts'
@@ -8,8 +8,11 @@ import { OAuthError } from '../protocol/errors.ts'
 import { isObject, parseJson } from '../protocol/json.ts'
 import { JwkSetError, parseJwkSet } from '../protocol/jwk-set.ts'
 import { isSame } from '../protocol/own-issuer.ts'
+import { upstreamInformation } from '../protocol/upstream-information.ts'
+import { endpointsOf, kindOf } from '../protocol/upstream-kinds.ts'
 import { parseJsonObject } from '../protocol/strict-json.ts'
 import { createGuardedFetch, outboundOf } from '../services/outbound/guarded-fetch.ts'
+import { toStored } from '../services/upstreams/upstream-rows.ts'
 import type { Database } from '../store/database.ts'
 import { everyPage } from '../store/every-page.ts'
 import { statements as trusted, type TrustedIssuerRow } from '../store/trusted-issuers.ts'
@@ -21,22 +24,39 @@ interface Kind {
   readonly check: 'trusted issuers' | 'upstreams'
   /** That changes one. */
   readonly command: string
-  /** What one is not good for without its keys, and the member that says where they are. */
+  /** That one cannot be asked, what it is not good for then, and the member that says where it is asked. */
+  cannot(name: string): string
   readonly lost: string
   readonly member: string
+  /** That so many can be. */
+  good(count: number): string
 }
 
+const KEYS: Pick<Kind, 'cannot' | 'good'> = {
+  cannot: (name) => `The keys of ${name} cannot be read now`,
+  good: (count) => `The keys of ${count} can be read.`,
+}
 const TRUSTED_ISSUERS: Kind = {
+  ...KEYS,
   check: 'trusted issuers',
   command: 'trusted-issuer',
-  lost: 'no JWT of it is good',
+  lost: 'without them no JWT of it is good',
   member: 'jwks_uri',
 }
 const UPSTREAMS: Kind = {
+  ...KEYS,
   check: 'upstreams',
   command: 'upstream',
-  lost: 'nobody signs in by it',
+  lost: 'without them nobody signs in by it',
   member: 'issuer',
+}
+/** That speak OAuth 2.0 alone. */
+const KEYLESS: Kind = {
+  ...UPSTREAMS,
+  cannot: (name) => `${name} does not answer now as it should`,
+  lost: 'until it does nobody signs in by it',
+  member: 'addresses',
+  good: (count) => `${count} without keys answer${count === 1 ? 's' : ''}.`,
 }
 
 /** One of them. `look` throws `Wrong` where its keys cannot be read. */
@@ -81,7 +101,8 @@ export async function examineOthers({ query }: Pick<Database, 'query'>, config: 
   const asked = issuers.filter(({ disabled }) => disabled !== true).map(trustedIssuer)
   return [
     ...(await examineAll(TRUSTED_ISSUERS, asked, fetch, issuer)),
-    ...(await examineAll(UPSTREAMS, providers.map(upstream), fetch, issuer)),
+    ...(await examineAll(UPSTREAMS, providers.filter(hasKeys).map(upstream), fetch, issuer)),
+    ...(await examineAll(KEYLESS, providers.filter((one) => !hasKeys(one)).map(keyless), fetch, issuer)),
   ]
 }
 
@@ -91,7 +112,7 @@ async function examineAll(
   fetch: Fetch,
   own: string,
 ): Promise<Finding[]> {
-  const { check } = kind
+  const { check, good: said } = kind
   const asked = others.slice(0, MOST)
   const found = new Map<Other, string | null>()
   const waiting = asked.values()
@@ -113,7 +134,7 @@ async function examineAll(
   return [
     ...problems.slice(0, TOLD).map((problem) => warn(check, problem)),
     ...(more > 0 ? [warn(check, `${more} more are like these.`)] : []),
-    ...(good > 0 ? [ok(check, `The keys of ${good} can be read.`)] : []),
+    ...(good > 0 ? [ok(check, said(good))] : []),
     ...(left > 0
       ? [ok(check, `${left} more were not asked for their keys: at most ${MOST} are, for ${LONGEST / 1000} seconds.`)]
       : []),
@@ -124,7 +145,7 @@ function ofItself({ command }: Kind, { name }: Other): string {
   return `${name} is this server itself, and should not be here: \`${command} delete ${name} --yes\` ends that.`
 }
 
-async function problemOf({ command, lost, member }: Kind, { name, look }: Other, fetch: Fetch): Promise<string | null> {
+async function problemOf({ command, cannot, lost, member }: Kind, { name, look }: Other, fetch: Fetch): Promise<string | null> {
   try {
     await look(fetch)
     return null
@@ -134,7 +155,7 @@ async function problemOf({ command, lost, member }: Kind, { name, look }: Other,
     const { origin } = URL.parse(address) ?? {}
     const guarded = /not https|not of the public internet/.test(message)
     const remedy = guarded && origin !== undefined ? `name ${origin} in UNSAFE_OUTBOUND_ORIGINS` : 'see what answers there'
-    return `The keys of ${name} cannot be read now (${address}: ${message}), and without them ${lost}: ${remedy}, or mend its ${member} by \`${command} update ${name}\`.`
+    return `${cannot(name)} (${address}: ${message}), and ${lost}: ${remedy}, or mend its ${member} by \`${command} update ${name}\`.`
   }
 } // prettier-ignore
 
@@ -163,14 +184,46 @@ function upstream({ id, issuer }: UpstreamRow): Other {
   }
 }
 
-/** Throws `Wrong`. */
-async function readAt<T>(fetch: Fetch, address: string, parse: (bytes: Uint8Array) => T): Promise<T> {
+function hasKeys({ kind }: UpstreamRow): boolean {
+  return kindOf({ kind }) === 'openid'
+}
+
+/** Nobody's code and nobody's token are shown: what refuses that is there. */
+function keyless(row: UpstreamRow): Other {
+  const { issuer, id: name } = row
+  const { token_endpoint: token, userinfo_endpoint: userinfo } = endpointsOf(
+    upstreamInformation(toStored(row)),
+  )!
+  return {
+    issuer,
+    name,
+    async look(fetch) {
+      for (const address of [token, userinfo]) {
+        const { status } = await askAt(fetch, address)
+        if (status >= 500 || (status === 404 && address === userinfo))
+          throw new Wrong(address, `it answers ${status}`)
+      }
+    },
+  }
+}
+
+/** Throws `Wrong` where no answer comes. */
+async function askAt(fetch: Fetch, address: string): Promise<Response> {
   try {
-    const response = await fetch(address, { headers: { accept: 'application/jwk-set+json, application/json' } })
-    if (response.status !== 200) throw new Wrong(address, `it answers ${response.status}`)
-    return parse(await response.bytes())
+    return await fetch(address, { headers: { accept: 'application/jwk-set+json, application/json' } })
   } catch (error) {
     if (error instanceof OutboundError) throw new Wrong(address, error.reason)
+    throw error
+  }
+}
+
+/** Throws `Wrong`. */
+async function readAt<T>(fetch: Fetch, address: string, parse: (bytes: Uint8Array) => T): Promise<T> {
+  const response = await askAt(fetch, address)
+  if (response.status !== 200) throw new Wrong(address, `it answers ${response.status}`)
+  try {
+    return parse(await response.bytes())
+  } catch (error) {
     if (error instanceof OAuthError) throw new Wrong(address, error.message.replace(/^the body /, 'it '))
     throw error
   }

@@ -1,4 +1,4 @@
-/** An OpenID provider by which people sign in here. */
+/** A provider by which people sign in here. */
 import { defineEntity, p } from './define.ts'
 
 const UpstreamSchema = defineEntity({
@@ -6,10 +6,18 @@ const UpstreamSchema = defineEntity({
   tableName: 'upstreams',
   properties: {
     id: p.text().primary(),
+    /** How it speaks; null for OpenID Connect. */
+    kind: p.text().nullable(),
     issuer: p.text(),
     clientId: p.text(),
     /** Under SECRET_KEY; null for a public client. */
     clientSecret: p.text().nullable(),
+    /** Of the kind `oauth2`, which has no metadata that says them. */
+    authorizationEndpoint: p.text().nullable(),
+    tokenEndpoint: p.text().nullable(),
+    userinfoEndpoint: p.text().nullable(),
+    tokenEndpointAuthMethod: p.text().nullable(),
+    subjectClaim: p.text().nullable(),
     name: p.text().nullable(),
     scope: p.array().columnType('text[]').nullable(),
     domains: p.array().columnType('text[]').nullable(),

@@ -48,6 +48,7 @@ import { Migration20261126000880_trusted_issuer_uses } from './Migration20261126
 import { Migration20261126000881_exchanging_clients } from './Migration20261126000881_exchanging_clients.ts'
 import { Migration20261130000100_outbox_recipients } from './Migration20261130000100_outbox_recipients.ts'
 import { Migration20261130000200_users_with_roles } from './Migration20261130000200_users_with_roles.ts'
+import { Migration20261130000300_upstream_kinds } from './Migration20261130000300_upstream_kinds.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -99,4 +100,5 @@ export const migrations = [
   Migration20261126000881_exchanging_clients,
   Migration20261130000100_outbox_recipients,
   Migration20261130000200_users_with_roles,
+  Migration20261130000300_upstream_kinds,
 ]

@@ -49,6 +49,7 @@ export const migrationNames = [
   'Migration20261126000881_exchanging_clients',
   'Migration20261130000100_outbox_recipients',
   'Migration20261130000200_users_with_roles',
+  'Migration20261130000300_upstream_kinds',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

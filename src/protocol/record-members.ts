@@ -82,3 +82,8 @@ export function readBoolean(member: string, value: unknown): boolean {
   if (value === false || value === 'false') return false
   throw metadataError(member, reason('must be true or false'))
 }
+
+export function readOneOf(member: string, value: unknown, among: readonly string[]): string {
+  if (typeof value === 'string' && among.includes(value)) return value
+  throw metadataError(member, reason('must be one of {names}', { names: among }))
+}

@@ -12,6 +12,7 @@ import {
   layMembers,
   readBoolean,
   readMembers,
+  readOneOf,
   type ReadMember,
   readEach,
   readText,
@@ -192,11 +193,6 @@ function readList(member: string, value: unknown, isGood: (one: string) => boole
 
 function isName(one: unknown): one is string {
   return typeof one === 'string' && one !== '' && one.length <= 2048 && isStorable(one)
-}
-
-function readOneOf(member: string, value: unknown, among: readonly string[]): string {
-  if (typeof value === 'string' && among.includes(value)) return value
-  throw metadataError(member, reason('must be one of {names}', { names: among }))
 }
 
 function readAge(value: unknown): number {

@@ -1,35 +1,43 @@
 /**
- * What is registered of an upstream, an OpenID provider by which people sign in here: its members by their names in SEED_FILE, on the
+ * What is registered of an upstream, a provider by which people sign in here: its members by their names in SEED_FILE, on the
  * command line and on the pages, and what each must look like. The client's secret goes in alone, and never comes out.
  */
-import { domainToASCII } from 'node:url'
-import { StandardClaims } from './claims.ts'
 import { metadataError } from './errors.ts'
 import { reason } from './message.ts'
 import { isObject } from './json.ts'
 import { assertForeign } from './own-issuer.ts'
+import { layMembers, readEach, readMembers, saidMembers } from './record-members.ts'
 import {
-  layMembers,
-  readBoolean,
-  readMembers,
-  type ReadMember,
-  readEach,
-  readText,
-  saidMembers,
-} from './record-members.ts'
-import { isScopeToken } from './scope.ts'
-import { parseTyped } from './typed-pairs.ts'
+  ENDPOINTS,
+  GITHUB,
+  GITHUB_PATH,
+  kindOf,
+  OF_OAUTH,
+  type SecretMethod,
+  type UpstreamKind,
+} from './upstream-kinds.ts'
+import { asDomain, READERS } from './upstream-members.ts'
 
 export interface UpstreamInformation {
   /** Its name in addresses and of its button: small letters, digits and hyphens. */
   id: string
-  /** As its metadata and its ID tokens have it. */
+  /** How it speaks; by default `openid`. */
+  kind?: UpstreamKind
+  /** As its metadata and its ID tokens have it; of one that has neither, the name by which its people are known here. */
   issuer: string
   /** What we are called there. */
   client_id: string
+  /** Of the kind `oauth2`, and of no other: where it is asked. */
+  authorization_endpoint?: string
+  token_endpoint?: string
+  userinfo_endpoint?: string
+  /** Of the kind `oauth2`; by default `client_secret_basic`. */
+  token_endpoint_auth_method?: SecretMethod
+  /** Of the kind `oauth2`: what its userinfo says who somebody is by; by default `sub`. */
+  subject_claim?: string
   /** What people read on the button; the host of the issuer where there is none. */
   name?: string
-  /** What is asked for; by default `openid profile email`. */
+  /** What is asked for; by default `openid profile email`, of GitHub `read:user user:email`, and of the kind `oauth2` nothing. */
   scope?: string[]
   /** Domains of mail addresses that are its people's. */
   domains?: string[]
@@ -62,8 +70,10 @@ export type UpstreamInput = {
 } & { client_secret?: string | null }
 
 export const MEMBERS = [
+  'kind',
   'issuer',
   'client_id',
+  ...OF_OAUTH,
   'name',
   'scope',
   'domains',
@@ -74,21 +84,6 @@ export const MEMBERS = [
   'claims',
 ] as const
 const SECRET = 'client_secret'
-const MOST = 100
-
-const READERS: Readonly<Record<string, ReadMember>> = {
-  issuer: readIssuer,
-  client_id: (value) => readText('client_id', value, 1024),
-  client_secret: (value) => readText('client_secret', value, 4096),
-  name: (value) => readText('name', value, 200),
-  scope: readScope,
-  domains: readDomains,
-  trust_email: (value) => readBoolean('trust_email', value),
-  sign_up: (value) => readBoolean('sign_up', value),
-  sign_out: (value) => readBoolean('sign_out', value),
-  button: (value) => readBoolean('button', value),
-  claims: readClaims,
-}
 
 /**
  * Brings members to one form; lists and mappings may also come as one text, as people type them. Throws `invalid_client_metadata` that
@@ -100,7 +95,8 @@ export function parseUpstream(input: unknown, own: string): { members: LaidUpstr
   const read = readEach({
     id: () => readId(id),
     said: () => readMembers(READERS, said),
-    issuer: () => assertLeft('issuer', said),
+    // That of GitHub is known.
+    issuer: () => said['kind'] === 'github' || assertLeft('issuer', said),
     client_id: () => assertLeft('client_id', said),
   })
   if (typeof said['issuer'] === 'string') assertForeign(said['issuer'], own)
@@ -120,8 +116,11 @@ function assertLeft(name: string, said: Readonly<Record<string, unknown>>): void
 /** What it is with the members laid over what it was. Throws `invalid_client_metadata` for one that must be there. */
 export function layUpstream(before: StoredUpstream | undefined, laid: LaidUpstream): StoredUpstream {
   const after = { ...layMembers([...MEMBERS, SECRET], before, laid), id: laid.id } as StoredUpstream
+  const kind = kindOf(after)
+  if (kind === 'github') after.issuer ??= GITHUB
   for (const name of ['issuer', 'client_id'] as const)
     if (after[name] === null) throw metadataError(name, reason('is missing'))
+  assertOfKind(kind, after)
   // Any address would be believed.
   if (after.trust_email === true && (after.domains ?? []).length === 0)
     throw metadataError('trust_email', reason('needs domains: those whose addresses are believed'))
@@ -130,60 +129,36 @@ export function layUpstream(before: StoredUpstream | undefined, laid: LaidUpstre
   return after
 }
 
+/** What only some kinds have, others cannot be told. */
+function assertOfKind(kind: UpstreamKind, after: StoredUpstream): void {
+  for (const name of OF_OAUTH)
+    if (kind !== 'oauth2' && after[name] !== null)
+      throw metadataError(name, reason('is only registered of the kind oauth2'))
+  for (const name of ENDPOINTS)
+    if (kind === 'oauth2' && after[name] === null)
+      throw metadataError(
+        name,
+        reason('is missing: an upstream of the kind oauth2 has no metadata that says it'),
+      )
+  if (kind === 'github' && !after.issuer.endsWith(GITHUB_PATH))
+    throw metadataError(
+      'issuer',
+      reason('must end with {path}, as that of every GitHub', { path: GITHUB_PATH }),
+    )
+  if (kind === 'openid' && after.scope?.includes('openid') === false)
+    throw metadataError('scope', reason('must be scope names, openid among them'))
+  if (kind !== 'openid' && after.scope?.includes('openid') === true)
+    throw metadataError('scope', reason('must be without openid: this kind of upstream has no ID tokens'))
+  if (kind !== 'openid' && after.sign_out === true)
+    throw metadataError(
+      'sign_out',
+      reason('needs an OpenID provider: this kind of upstream has no address for it'),
+    )
+}
+
 /** Without the secret, and without what is not said. */
 export function upstreamInformation(stored: StoredUpstream): UpstreamInformation {
   return { id: stored.id, ...saidMembers(MEMBERS, stored) } as UpstreamInformation
-}
-
-/** OpenID Connect Discovery §4.3: compared as a string, so it is kept as it was typed. */
-function readIssuer(value: unknown): string {
-  const text = readText('issuer', value, 2048)
-  const url = URL.parse(text)
-  const isIssuer =
-    url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
-  if (!isIssuer || /[?#\s]/.test(text))
-    throw metadataError('issuer', reason('must be an https address without a query and a fragment'))
-  return text
-}
-
-function readList(member: string, value: unknown): string[] {
-  const list: unknown = typeof value === 'string' ? value.split(/[\s,]+/).filter((one) => one !== '') : value
-  if (Array.isArray(list) && list.length <= MOST && list.every((one) => typeof one === 'string')) return list
-  throw metadataError(member, reason('must be a list of {most} at most', { most: MOST }))
-}
-
-function readScope(value: unknown): string[] {
-  const names = readList('scope', value)
-  if (!names.every(isScopeToken) || !names.includes('openid'))
-    throw metadataError('scope', reason('must be scope names, openid among them'))
-  return [...new Set(names)]
-}
-
-function readDomains(value: unknown): string[] {
-  const domains = readList('domains', value).map((one) => asDomain(one.replace(/^@/, '')))
-  if (domains.some((one) => one === '' || one.length > 253 || !/^[a-z0-9.-]+\.[a-z0-9-]+$/.test(one)))
-    throw metadataError('domains', reason('must be names such as example.com'))
-  return [...new Set(domains)]
-}
-
-function readClaims(value: unknown): Record<string, string> {
-  const { typed, twice } =
-    typeof value === 'string' ? parseTyped(value, /[\s,]+/, /^([^=]*)=([^=]*)$/) : { typed: value }
-  if (!isObject(typed)) throw metadataError('claims', reason('must be pairs such as email=mail'))
-  for (const [ours, theirs] of Object.entries(typed)) {
-    if (!Object.hasOwn(StandardClaims.properties, ours))
-      throw metadataError('claims', reason('must begin with names of standard claims, such as email'))
-    if (typeof theirs !== 'string' || !/^[\x21-\x7e]{1,200}$/.test(theirs))
-      throw metadataError('claims', reason('must end with names of claims of the upstream'))
-  }
-  if (twice !== undefined)
-    throw metadataError('claims', reason('names {claim} twice: leave one of them', { claim: twice }))
-  return typed as Record<string, string>
-}
-
-/** The one form in which domains are compared; `''` for what is none. */
-function asDomain(text: string): string {
-  return domainToASCII(text.toLowerCase())
 }
 
 /** The domain of a mail address; `''` for what is no address. */

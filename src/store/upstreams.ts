@@ -7,9 +7,15 @@ export type UpstreamRow = Pick<Upstream, keyof typeof TYPES>
 
 const TYPES = {
   id: 'text',
+  kind: 'text',
   issuer: 'text',
   clientId: 'text',
   clientSecret: 'text',
+  authorizationEndpoint: 'text',
+  tokenEndpoint: 'text',
+  userinfoEndpoint: 'text',
+  tokenEndpointAuthMethod: 'text',
+  subjectClaim: 'text',
   name: 'text',
   scope: 'text[]',
   domains: 'text[]',

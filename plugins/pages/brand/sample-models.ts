@@ -46,6 +46,7 @@ export const upstream: Pages['login-upstream'] = {
   buttons: [{ id: 'corp', text: 'Continue with Corp' }],
   address: null,
   error: null,
+  withheld: null,
   atAddress: false,
 }
 export const login = (part: string, model: object, more: Partial<Pages['login']> = {}): Pages['login'] => ({

@@ -58,7 +58,12 @@ export const SAMPLES: Readonly<Record<string, Samples>> = {
   ),
   'login-password': of('login-password', password, refused, waiting),
   'login-passkey': of('login-passkey', passkey, { ...passkey, error: 'That is not right.', unknown: 'x' }),
-  'login-upstream': of('login-upstream', upstream, { ...upstream, address: '', error: 'That is not right.' }),
+  'login-upstream': of(
+    'login-upstream',
+    upstream,
+    { ...upstream, address: '', error: 'That is not right.' },
+    { ...upstream, withheld: 'Sign in another way.' },
+  ),
   consent: of(
     'consent',
     consent,

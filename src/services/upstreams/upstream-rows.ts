@@ -7,9 +7,16 @@ import type { UpstreamRow } from '../../store/upstreams.ts'
 export function toStored(row: UpstreamRow): StoredUpstream {
   return {
     id: row.id,
+    kind: (row.kind ?? null) as StoredUpstream['kind'],
     issuer: row.issuer,
     client_id: row.clientId,
     client_secret: row.clientSecret ?? null,
+    authorization_endpoint: row.authorizationEndpoint ?? null,
+    token_endpoint: row.tokenEndpoint ?? null,
+    userinfo_endpoint: row.userinfoEndpoint ?? null,
+    token_endpoint_auth_method: (row.tokenEndpointAuthMethod ??
+      null) as StoredUpstream['token_endpoint_auth_method'],
+    subject_claim: row.subjectClaim ?? null,
     name: row.name ?? null,
     scope: row.scope ?? null,
     domains: row.domains ?? null,
@@ -22,25 +29,24 @@ export function toStored(row: UpstreamRow): StoredUpstream {
 }
 
 export function toRow(stored: StoredUpstream): UpstreamRow {
-  const {
-    client_id: clientId,
-    client_secret: clientSecret,
-    trust_email: trustEmail,
-    sign_up: signUp,
-    sign_out: signOut,
-  } = stored
-  const { id, issuer, name, scope, domains, button, claims } = stored
+  const { id, kind, issuer, name, scope, domains, button, claims } = stored
   return {
     id,
+    kind,
     issuer,
-    clientId,
-    clientSecret,
+    clientId: stored.client_id,
+    clientSecret: stored.client_secret,
+    authorizationEndpoint: stored.authorization_endpoint,
+    tokenEndpoint: stored.token_endpoint,
+    userinfoEndpoint: stored.userinfo_endpoint,
+    tokenEndpointAuthMethod: stored.token_endpoint_auth_method,
+    subjectClaim: stored.subject_claim,
     name,
     scope,
     domains,
-    trustEmail,
-    signUp,
-    signOut,
+    trustEmail: stored.trust_email,
+    signUp: stored.sign_up,
+    signOut: stored.sign_out,
     button,
     claims,
   }

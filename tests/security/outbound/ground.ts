@@ -1,5 +1,5 @@
 /** A server with all that asks others, and what brings each of it to do so. */
-import { createProvider } from '../../../plugins/upstreams/provider.ts'
+import { createProvider } from '../../../plugins/upstreams/speaking.ts'
 import { walkClient } from '../../../src/doctor/client/walk.ts'
 import { examineOthers } from '../../../src/doctor/others.ts'
 import type { Bag } from '../../../src/protocol/bag.ts'
