@@ -17,8 +17,8 @@ const FIELDS: readonly RecordField[] = [
     kind: 'choice',
     options: [
       { value: '', text: message('OpenID provider, such as Google, Microsoft or Keycloak') },
-      { value: 'github', text: message('GitHub') },
-      { value: 'oauth2', text: message('OAuth 2.0 alone, without metadata and ID tokens') },
+      { value: 'github', text: 'GitHub' },
+      { value: 'oauth2', text: message('OAuth 2.0 alone (oauth2): it has no metadata and no ID tokens') },
     ],
   },
   { name: 'issuer', label: message('Issuer'), kind: 'url', hint: message('Letter by letter as its metadata has it, such as https://accounts.google.com. Empty for github.com.') },
@@ -68,7 +68,7 @@ const FIELDS: readonly RecordField[] = [
   { name: 'claims', label: message('Claims that have other names there'), hint: message('Separated by spaces, such as email=mail preferred_username=upn.') },
   { name: 'authorization_endpoint', label: message('Authorization endpoint'), kind: 'url', hint: OF_OAUTH_ALONE },
   { name: 'token_endpoint', label: message('Token endpoint'), kind: 'url', hint: OF_OAUTH_ALONE },
-  { name: 'userinfo_endpoint', label: message('Userinfo endpoint'), kind: 'url', hint: message('Of OAuth 2.0 alone: it says who somebody is to whom their access token is shown.') },
+  { name: 'userinfo_endpoint', label: message('Userinfo endpoint'), kind: 'url', hint: message('Of OAuth 2.0 alone: it says whose an access token is.') },
   { name: 'subject_claim', label: message('Claim that says who somebody is'), hint: message('Of OAuth 2.0 alone: never given to somebody else, such as id. Empty: sub.') },
   {
     name: 'token_endpoint_auth_method',

@@ -24,6 +24,7 @@ const host = await startReceiver(({ url, headers }, response) => {
     'list/jwks': [],
     'other/.well-known': { issuer: `${origin}/good`, jwks_uri: `${origin}/good/jwks` },
     'keyless/.well-known': { issuer: `${origin}/keyless` },
+    'me/here': '',
     'lost/.well-known': { issuer: `${origin}/lost`, jwks_uri: `${origin}/lost/jwks` },
   }
   const body = answers[`${name}/${file}`]
@@ -114,6 +115,39 @@ test.runIf(isThere('latchkey-upstreams'))(
       'ok The keys of 1 can be read.',
     ])
     expect(await told({ ...settings, WITHOUT: 'latchkey-upstreams' }, 'upstreams')).toEqual([])
+  },
+)
+
+test.runIf(isThere('latchkey-upstreams'))(
+  'an upstream that has no keys is asked whether it answers at all',
+  async () => {
+    const registered = { client_id: 'us', kind: 'oauth2', issuer: 'https://code.example' }
+    const at = (token: string, userinfo: string) => ({
+      ...registered,
+      authorization_endpoint: `${origin}/authorize`,
+      token_endpoint: token,
+      userinfo_endpoint: userinfo,
+    })
+    const settings = await leave({
+      upstreams: [
+        { id: 'there', ...at(`${origin}/nothing/to-get`, `${origin}/me/here`) },
+        { id: 'moved', ...at(`${origin}/nothing/to-get`, `${origin}/me/moved`) },
+        { id: 'away', ...at(`${closed}/token`, `${origin}/me/here`) },
+        { id: 'near', kind: 'github', issuer: 'http://127.0.0.1:1/login/oauth', client_id: 'us' },
+      ],
+    })
+    const says = (id: string, why: string, remedy = 'see what answers there') =>
+      `warn ${id} does not answer now as it should (${why}), and until it does nobody signs in by it: ${remedy}, or mend its addresses by \`upstream update ${id}\`.`
+    expect(await told(settings, 'upstreams')).toEqual([
+      says('away', `${closed}/token: no answer came (ECONNREFUSED)`),
+      says('moved', `${origin}/me/moved: it answers 404`),
+      says(
+        'near',
+        'http://127.0.0.1:1/login/oauth/access_token: the address is not https',
+        'name http://127.0.0.1:1 in UNSAFE_OUTBOUND_ORIGINS',
+      ),
+      'ok 1 without keys answers.',
+    ])
   },
 )
 

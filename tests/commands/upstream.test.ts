@@ -67,6 +67,29 @@ test('who did it, and what was before, stands in the audit log; of the secret on
   for (const text of [JSON.stringify(events), server.output()]) expect(text).not.toContain(SECRET)
 }) // prettier-ignore
 
+test('of GitHub, a client is enough; of OAuth 2.0 alone, its endpoints are registered', async () => {
+  const github = { id: 'github', kind: 'github', issuer: 'https://github.com/login/oauth', client_id: 'us' }
+  const typed = ['--kind', 'github', '--client-id', 'us', '--client-secret', SECRET]
+  expect(await upstream.runJson('create', 'github', ...typed)).toEqual(github)
+  const plain = {
+    id: 'plain',
+    kind: 'oauth2',
+    issuer: 'https://code.example',
+    client_id: 'us',
+    authorization_endpoint: 'https://code.example/authorize',
+    token_endpoint: 'https://code.example/token',
+    userinfo_endpoint: 'https://api.code.example/me?fields=id,name',
+    token_endpoint_auth_method: 'client_secret_post',
+    subject_claim: 'id',
+    scope: ['identify'],
+  }
+  const args = Object.entries(plain).flatMap(([name, value]) =>
+    name === 'id' ? [] : [`--${name.replaceAll('_', '-')}`, String(value)],
+  )
+  expect(await upstream.runJson('create', 'plain', ...args)).toEqual(plain)
+  for (const id of ['github', 'plain']) await upstream.run('delete', id, '--yes')
+})
+
 test('its secret is encrypted at rest, for it alone', async () => {
   const [row] = await server.database.query('select client_secret from upstreams')
   expect(String(row!['client_secret'])).not.toContain(SECRET)
@@ -141,6 +164,8 @@ test.each([
   [['update', 'file', '--claims', 'email'], 'claims must be pairs such as email=mail.'],
   [['update', 'file', '--claims', 'email=mail,email=upn'], 'claims names email twice: leave one of them.'],
   [['update', 'file', '--claims', '{"email":"mail","email":"upn"}'], 'claims names email twice: leave one of them.'],
+  [['create', 'one', '--kind', 'saml', '--client-id', 'a'], 'kind must be one of openid, oauth2, github.'],
+  [['create', 'one', '--kind', 'oauth2', '--client-id', 'a', '--issuer', ISSUER], 'authorization_endpoint is missing: an upstream of the kind oauth2 has no metadata that says it.'],
   [['update', 'file', '--sign-up', 'maybe'], 'sign_up must be true or false.'],
   [['delete', 'one', '--yes'], 'id is not registered: `latchkey upstream list` says what is.'],
 ])('%j is refused in one sentence, and changes nothing', async (args, sentence) => {

@@ -57,3 +57,46 @@ test('every field in which something is wrong is marked at once', async () => {
   for (const name of ['id', 'issuer', 'client_id', 'domains'])
     expect([name, refused.status, textOf(refused, `${name}-error`)]).toEqual([name, 400, expect.any(String)])
 })
+
+test('of GitHub, a client is enough, and its page says where it comes back to', async () => {
+  const { upstreams } = kernelOf(server.server)
+  const made = { id: 'github', kind: 'github', client_id: 'us', client_secret: 'what it gave us' }
+  const page = await agent.submit(await open('/upstreams/new'), 'record', made)
+  expect([page.status, alertOf(page)]).toEqual([200, undefined])
+  const issuer = 'https://github.com/login/oauth'
+  expect(await upstreams.find('github')).toEqual({ id: 'github', kind: 'github', client_id: 'us', issuer })
+  expect(page.body).toContain(`<code><bdi>${server.url}/upstream/github/callback</bdi></code>`)
+  expect(page.body).not.toContain('/signed-out')
+  const refused = await agent.submit(page, 'record', { issuer: 'https://github.corp.example' })
+  expect([refused.status, textOf(refused, 'issuer-error')]).toEqual([
+    400,
+    'Must end with /login/oauth, as that of every GitHub.',
+  ])
+  const enterprise = 'https://github.corp.example/login/oauth'
+  await agent.submit(refused, 'record', { issuer: enterprise })
+  expect(await upstreams.find('github')).toMatchObject({ kind: 'github', issuer: enterprise })
+})
+
+test('of OAuth 2.0 alone, what no metadata says is typed, and stays as it was typed', async () => {
+  const { upstreams } = kernelOf(server.server)
+  const made = {
+    id: 'plain',
+    kind: 'oauth2',
+    issuer: 'https://code.example',
+    client_id: 'us',
+    authorization_endpoint: 'https://code.example/authorize',
+    token_endpoint: 'https://code.example/token',
+    userinfo_endpoint: 'https://api.code.example/me?fields=id,name',
+    subject_claim: 'id',
+  }
+  const { userinfo_endpoint: _left, ...others } = made
+  const refused = await agent.submit(await open('/upstreams/new'), 'record', others)
+  expect([refused.status, textOf(refused, 'userinfo_endpoint-error')]).toEqual([
+    400,
+    'Is missing: an upstream of the kind oauth2 has no metadata that says it.',
+  ])
+  const page = await agent.submit(refused, 'record', made)
+  expect(await upstreams.find('plain')).toEqual(made)
+  await agent.submit(page, 'record', { name: 'Plain', token_endpoint_auth_method: 'client_secret_post' })
+  expect(await upstreams.find('plain')).toEqual({ ...made, name: 'Plain', token_endpoint_auth_method: 'client_secret_post' })
+}) // prettier-ignore

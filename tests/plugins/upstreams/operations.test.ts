@@ -39,6 +39,14 @@ test('one is registered with a secret that nobody is told, and signs people in',
   expect(server.output()).not.toContain(SECRET)
 })
 
+test('of GitHub, a client is enough', async () => {
+  const GITHUB = { id: 'github', kind: 'github', client_id: 'us' }
+  const { status, body } = await call('POST', '/upstreams', { ...GITHUB, client_secret: SECRET })
+  expect([status, body]).toEqual([201, { ...GITHUB, issuer: 'https://github.com/login/oauth' }])
+  expect(await (await server.get('/sign-in')).text()).toContain('Continue with <bdi>GitHub</bdi>')
+  expect((await call('DELETE', '/upstreams/github')).status).toBe(204)
+})
+
 test('one that is changed keeps its secret until another is sent, or null', async () => {
   const shown = (await call('GET', '/upstreams/corp')).body
   const { name: _taken, ...rest } = shown
@@ -57,6 +65,11 @@ test.each([
   ['POST', '/upstreams', { ...CORP, id: 'new', issuer: server.url }, 'issuer'],
   ['POST', '/upstreams', { ...CORP, id: 'new', domains: [] }, 'trust_email'],
   ['POST', '/upstreams', { ...CORP, id: 'new', trust_emails: true }, 'trust_emails'],
+  ['POST', '/upstreams', { ...CORP, id: 'new', issuer: undefined }, 'issuer'],
+  ['POST', '/upstreams', { ...CORP, id: 'new', kind: 'saml' }, 'kind'],
+  ['POST', '/upstreams', { ...CORP, id: 'new', subject_claim: 'id' }, 'subject_claim'],
+  ['POST', '/upstreams', { ...CORP, id: 'new', kind: 'oauth2', scope: [] }, 'authorization_endpoint'],
+  ['PATCH', '/upstreams/corp', { kind: 'github' }, 'issuer'],
   ['PATCH', '/upstreams/corp', { id: 'other' }, 'id'],
   ['PATCH', '/upstreams/corp', { issuer: null }, 'issuer'],
   ['PATCH', '/upstreams/corp', { domains: null }, 'trust_email'],
@@ -79,7 +92,7 @@ test('a secret is described as sent alone', async () => {
   const { Upstream, NewUpstream } = components.schemas
   expect(Upstream).not.toHaveProperty('properties.client_secret')
   expect(NewUpstream).toMatchObject({
-    required: ['id', 'issuer', 'client_id'],
+    required: ['id', 'client_id'],
     properties: { client_secret: { writeOnly: true } },
   })
 })
