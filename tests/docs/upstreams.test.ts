@@ -9,9 +9,12 @@ import { openPage, sitDown, substitute } from './page.ts'
 
 test('its commands register what they say, and its file does too', async () => {
   const page = await openPage('upstreams.md')
-  const [create, file, unlink, google, microsoft] = [
+  const [create, file, unlink, google, microsoft, github, enterprise, discord] = [
     page.next('sh'),
     page.next('json'),
+    page.next('sh'),
+    page.next('sh'),
+    page.next('sh'),
     page.next('sh'),
     page.next('sh'),
     page.next('sh'),
@@ -28,9 +31,17 @@ test('its commands register what they say, and its file does too', async () => {
     claims: { email_verified: 'xms_edov' },
     trust_email: true,
   })
+  expect((await desk.sh(github)).stdout).toContain('https://github.com/login/oauth')
+  for (const command of [enterprise, discord]) await desk.sh(command)
+  expect(await upstreams.find('discord')).toMatchObject({
+    kind: 'oauth2',
+    scope: ['identify', 'email'],
+    claims: { name: 'global_name', email_verified: 'verified' },
+    subject_claim: 'id',
+  })
   await expect
     .poll(async () => (await upstreams.all()).map(({ id }) => id))
-    .toEqual(['corp', 'google', 'microsoft'])
+    .toEqual(['corp', 'discord', 'github', 'github-corp', 'google', 'microsoft'])
   const { oauth, linkedSignIns } = server.server
   const { id: alice } = await oauth.users.create({ username: 'alice', password: 'a long password of alice' })
   const link = { upstream: 'corp', issuer: 'https://login.corp.example', subject: 'a-1', name: null }
