@@ -2,13 +2,14 @@
 import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { message } from '../../src/protocol/message.ts'
-import { kindOf, OF_OAUTH } from '../../src/protocol/upstream-kinds.ts'
+import { kindOf, OF_APPLE, OF_OAUTH } from '../../src/protocol/upstream-kinds.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import { addRecordPages } from '../admin/scopes-and-resources/record-pages.ts'
 import type { RecordField } from '../admin/scopes-and-resources/record-kind.ts'
 
 /** Of others, the metadata says it. */
 const OF_OAUTH_ALONE = message('Of OAuth 2.0 alone.')
+const OF_APPLE_ALONE = message('Of Apple alone.')
 
 const FIELDS: readonly RecordField[] = [
   {
@@ -18,14 +19,15 @@ const FIELDS: readonly RecordField[] = [
     options: [
       { value: '', text: message('OpenID provider, such as Google, Microsoft or Keycloak') },
       { value: 'github', text: 'GitHub' },
+      { value: 'apple', text: 'Apple' },
       { value: 'oauth2', text: message('OAuth 2.0 alone (oauth2): it has no metadata and no ID tokens') },
     ],
   },
-  { name: 'issuer', label: message('Issuer'), kind: 'url', hint: message('Letter by letter as its metadata has it, such as https://accounts.google.com. Empty for github.com.') },
+  { name: 'issuer', label: message('Issuer'), kind: 'url', hint: message('Letter by letter as its metadata has it, such as https://accounts.google.com. Empty for github.com and Apple.') },
   { name: 'client_id', label: message('Client ID'), hint: message('What this server is called there.') },
   { name: 'client_secret', label: message('Client secret'), kind: 'password', hint: message('Kept encrypted, and never shown.') },
   { name: 'name', label: message('Name'), kind: 'prose', hint: message('What people read on its button.') },
-  { name: 'scope', label: message('Scope'), hint: message('Separated by spaces. Empty: openid profile email, of GitHub read:user user:email.') },
+  { name: 'scope', label: message('Scope'), hint: message('Separated by spaces. Empty: openid profile email, of GitHub read:user user:email, of Apple name email.') },
   { name: 'domains', label: message('Domains'), hint: message('Separated by spaces: those of its people’s mail addresses, such as example.com.') },
   {
     name: 'trust_email',
@@ -66,6 +68,8 @@ const FIELDS: readonly RecordField[] = [
     ],
   },
   { name: 'claims', label: message('Claims that have other names there'), hint: message('Separated by spaces, such as email=mail preferred_username=upn.') },
+  { name: 'team_id', label: message('Team ID'), hint: OF_APPLE_ALONE },
+  { name: 'key_id', label: message('Key ID'), hint: message('Of Apple alone. The key itself, all of the file AuthKey_….p8, is the client secret.') },
   { name: 'authorization_endpoint', label: message('Authorization endpoint'), kind: 'url', hint: OF_OAUTH_ALONE },
   { name: 'token_endpoint', label: message('Token endpoint'), kind: 'url', hint: OF_OAUTH_ALONE },
   { name: 'userinfo_endpoint', label: message('Userinfo endpoint'), kind: 'url', hint: message('Of OAuth 2.0 alone: it says whose an access token is.') },
@@ -143,7 +147,7 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
           ),
     cellsOf: ({ name = '', issuer: theirs }) => [name, theirs],
     valuesOf: (one) => ({
-      ...Object.fromEntries(OF_OAUTH.map((name) => [name, one[name] ?? ''])),
+      ...Object.fromEntries([...OF_OAUTH, ...OF_APPLE].map((name) => [name, one[name] ?? ''])),
       kind: kindOf(one) === 'openid' ? '' : kindOf(one),
       token_endpoint_auth_method:
         one.token_endpoint_auth_method === 'client_secret_post' ? 'client_secret_post' : '',

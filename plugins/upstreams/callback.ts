@@ -1,13 +1,18 @@
-/** `/upstream/ID/callback`: whoever comes back from an upstream goes on where they were, signed in or told why not. */
+/**
+ * `/upstream/ID/callback`: whoever comes back from an upstream goes on where they were, signed in or told why not.
+ * An answer that comes by a form of another site has none of their cookies with it: it is sent on by their browser, which brings them.
+ */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { queryText } from '../../src/http/forms.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { kindOf } from '../../src/protocol/upstream-kinds.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
 import { ExplainedError } from '../pages/error-page.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { Accounts, Linking } from './accounts.ts'
+import { createAppleUser } from './apple.ts'
 import { UpstreamFailure } from './failures.ts'
 import type { Flow, Flows, Purpose } from './flows.ts'
 import { LINKED } from './linked-sign-ins.ts'
@@ -24,6 +29,13 @@ const Answer = Type.Object({
   state: Type.Optional(Type.String({ maxLength: 4096 })),
   code: LONG,
   id_token: LONG,
+})
+/** Form Post Response Mode 1.0 §2; `user` is Apple's. */
+const Form = Type.Object({
+  ...Answer.properties,
+  error: Type.Optional(Type.String({ maxLength: 200 })),
+  iss: Type.Optional(Type.String({ maxLength: 2048 })),
+  user: Type.Optional(Type.String({ maxLength: 2048 })),
 })
 /** Milliseconds by which its clock may be behind ours. */
 const TOLERANCE = 60_000
@@ -48,6 +60,7 @@ export function addCallback(
 ): void {
   const { interactions, browser, oauth } = fastify
   const { upstreams } = kernelOf(fastify)
+  const appleUser = createAppleUser(fastify)
 
   /**
    * Who somebody is there. One who was to choose that, where the upstream knows of no such thing, signs in there anew: that every
@@ -129,6 +142,16 @@ export function addCallback(
       return purpose.for === 'link'
         ? link(upstream, flow, purpose, call)
         : signIn(upstream, flow, purpose, call)
+    },
+    form: Form,
+    // Whose it is, is judged where it leads: this has it come by GET, with the cookies that are `SameSite=Lax`.
+    async submit({ id_token: _unasked, user, ...answer }, { request, reply }) {
+      const { id } = request.params as { id: string }
+      const upstream = (await upstreams.all()).find((one) => one.id === id)
+      if (upstream === undefined || kindOf(upstream) !== 'apple') throw ended()
+      const sealed = user === undefined ? {} : { user: appleUser.seal(user, answer.state ?? '') }
+      const query = new URLSearchParams({ ...answer, ...sealed }).toString()
+      return reply.redirect(`${oauth.config.basePath}/upstream/${id}/callback?${query}`, 303)
     },
   })
 }

@@ -32,7 +32,8 @@ function failureOf(error: unknown): Failure {
     if (at instanceof OutboundError || at.name === 'TimeoutError') return 'unreachable'
     if (at.cause instanceof Response && at.cause.status >= 500) return 'unreachable'
     const { error: said } = at as { error?: unknown }
-    if (said === 'access_denied') return 'denied'
+    // Apple's own word for it.
+    if (said === 'access_denied' || said === 'user_cancelled_authorize') return 'denied'
     if (said === 'server_error' || said === 'temporarily_unavailable') return 'unreachable'
   }
   return 'unusable'

@@ -4,7 +4,9 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type * as Library from 'openid-client'
+import { kindOf } from '../../src/protocol/upstream-kinds.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
+import { answersByForm, APPLE_SCOPE, appleSecret, createAppleUser } from './apple.ts'
 import { failing } from './failures.ts'
 import { callbackOf, createAssertSafe, guarded, isSubject } from './outbound.ts'
 import type { Provider } from './provider.ts'
@@ -18,6 +20,7 @@ function signedOutOf({ oauth }: FastifyInstance, id: string): string {
 export function createOpenid(fastify: FastifyInstance): Provider {
   const fetch = guarded(fastify.oauth.fetch)
   const assertSafe = createAssertSafe(fastify)
+  const user = createAppleUser(fastify)
 
   async function configure(library: typeof Library, upstream: Upstream): Promise<Library.Configuration> {
     const options = {
@@ -39,7 +42,7 @@ export function createOpenid(fastify: FastifyInstance): Provider {
       metadata,
       upstream.client_id,
       {},
-      authentication(library, upstream, metadata),
+      await authentication(library, upstream, metadata),
     )
     config[library.customFetch] = fetch
     library.allowInsecureRequests(config)
@@ -53,10 +56,12 @@ export function createOpenid(fastify: FastifyInstance): Provider {
       failing(async () => {
         const library = await import('openid-client')
         const config = await configure(library, upstream)
+        const scope = upstream.scope ?? (isApple(upstream) ? APPLE_SCOPE : SCOPE)
         const url = library.buildAuthorizationUrl(config, {
           ...parameters,
           redirect_uri: callbackOf(fastify, upstream.id),
-          scope: (upstream.scope ?? SCOPE).join(' '),
+          scope: scope.join(' '),
+          ...(isApple(upstream) && answersByForm(scope) ? { response_mode: 'form_post' } : {}),
           state,
           nonce,
           code_challenge: await library.calculatePKCECodeChallenge(verifier),
@@ -97,6 +102,8 @@ export function createOpenid(fastify: FastifyInstance): Provider {
           authTime: said.auth_time,
           idToken: tokens.id_token!,
           async claims() {
+            if (isApple(upstream))
+              return { ...user.claimsOf(new URLSearchParams(query).get('user'), state), ...said }
             if (config.serverMetadata().userinfo_endpoint === undefined) return said
             const info = await failing(async () =>
               library.fetchUserInfo(config, tokens.access_token, said.sub),
@@ -108,13 +115,18 @@ export function createOpenid(fastify: FastifyInstance): Provider {
   }
 }
 
+function isApple(upstream: Upstream): boolean {
+  return kindOf(upstream) === 'apple'
+}
+
 /** As its metadata says (Discovery §3), whose default is Basic. */
-function authentication(
+async function authentication(
   library: typeof Library,
-  { secret }: Upstream,
+  upstream: Upstream,
   { token_endpoint_auth_methods_supported: methods }: Library.ServerMetadata,
-): Library.ClientAuth {
-  const known = secret()
+): Promise<Library.ClientAuth> {
+  if (isApple(upstream)) return library.ClientSecretPost(await appleSecret(upstream))
+  const known = upstream.secret()
   if (known === undefined) return library.None()
   return methods?.includes('client_secret_basic') === false
     ? library.ClientSecretPost(known)

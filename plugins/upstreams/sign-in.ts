@@ -4,7 +4,7 @@ import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { Proof, SignInAsked, SignInElement } from '../../src/doors/sign-in.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
-import { kindOf } from '../../src/protocol/upstream-kinds.ts'
+import { hasIdTokens } from '../../src/protocol/upstream-kinds.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
 import { isOurs } from '../../src/services/users/ourselves.ts'
 import type { User } from '../../src/services/users/user.ts'
@@ -67,7 +67,7 @@ export async function addSignIn(fastify: FastifyInstance, options: SignInOptions
         ? undefined
         : new Set((await links.list(known.id)).map(({ value }) => value.issuer))
     const theirs = all.filter(({ issuer }) => linked?.has(issuer) ?? true)
-    const can = (one: Upstream): boolean => kindOf(one) === 'openid' || !isFreshWanted(request)
+    const can = (one: Upstream): boolean => hasIdTokens(one) || !isFreshWanted(request)
     return { can: theirs.filter(can), cannot: theirs.filter((one) => !can(one)) }
   }
 

@@ -14,15 +14,21 @@ const Members = {
   id: Type.String({ description: 'Small letters, digits and hyphens: its name in addresses.' }),
   kind: Type.Optional(
     Type.Enum(KINDS, {
-      description: 'How it speaks: OpenID Connect, OAuth 2.0 alone, or as GitHub does; by default openid.',
+      description:
+        'How it speaks: OpenID Connect, OAuth 2.0 alone, or as GitHub or Apple does; by default openid.',
     }),
   ),
   issuer: Type.Optional(
-    Type.String({ description: 'Letter by letter as its metadata has it; of github.com it is known.' }),
+    Type.String({
+      description: 'Letter by letter as its metadata has it; of github.com and Apple it is known.',
+    }),
   ),
   client_id: Type.String({ description: 'What this server is called there.' }),
   client_secret: Type.Optional(
-    Type.String({ description: 'Kept encrypted, and never answered.', writeOnly: true }),
+    Type.String({
+      description: 'Kept encrypted, and never answered. Of Apple, all of the file AuthKey_….p8.',
+      writeOnly: true,
+    }),
   ),
   authorization_endpoint: Type.Optional(Type.String({ description: 'Of the kind oauth2 alone.' })),
   token_endpoint: Type.Optional(Type.String({ description: 'Of the kind oauth2 alone.' })),
@@ -39,11 +45,13 @@ const Members = {
   subject_claim: Type.Optional(
     Type.String({ description: 'Of the kind oauth2 alone: what says who somebody is; by default sub.' }),
   ),
+  team_id: Type.Optional(Type.String({ description: 'Of the kind apple alone.' })),
+  key_id: Type.Optional(Type.String({ description: 'Of the kind apple alone.' })),
   name: Type.Optional(Type.String({ description: 'What people read on its button.' })),
   scope: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'What is asked for; by default openid, profile and email, of GitHub read:user and user:email.',
+        'What is asked for; by default openid, profile and email, of GitHub read:user and user:email, of Apple name and email.',
     }),
   ),
   domains: Type.Optional(

@@ -1,6 +1,6 @@
 /** What people read of a sign-in by an upstream that did not get through, each as a whole sentence or two. */
 import { message, type Message } from '../../src/protocol/message.ts'
-import { GITHUB } from '../../src/protocol/upstream-kinds.ts'
+import { APPLE, GITHUB } from '../../src/protocol/upstream-kinds.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { Failure } from './failures.ts'
 
@@ -85,9 +85,15 @@ export function cannotAsk(upstreams: readonly UpstreamInformation[]): Message {
   )
 }
 
+/** What everybody calls them. */
+const NAMES: ReadonlyMap<string, string> = new Map([
+  [GITHUB, 'GitHub'],
+  [APPLE, 'Apple'],
+])
+
 /** What it is called. */
 export function nameOf({ name, issuer }: UpstreamInformation): string {
-  return name ?? (issuer === GITHUB ? 'GitHub' : new URL(issuer).host)
+  return name ?? NAMES.get(issuer) ?? new URL(issuer).host
 }
 
 /** What the upstream of an issuer is called; of one that is not registered any more, its host. */

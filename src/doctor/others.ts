@@ -9,7 +9,7 @@ import { isObject, parseJson } from '../protocol/json.ts'
 import { JwkSetError, parseJwkSet } from '../protocol/jwk-set.ts'
 import { isSame } from '../protocol/own-issuer.ts'
 import { upstreamInformation } from '../protocol/upstream-information.ts'
-import { endpointsOf, kindOf } from '../protocol/upstream-kinds.ts'
+import { endpointsOf, hasIdTokens } from '../protocol/upstream-kinds.ts'
 import { parseJsonObject } from '../protocol/strict-json.ts'
 import { createGuardedFetch, outboundOf } from '../services/outbound/guarded-fetch.ts'
 import { toStored } from '../services/upstreams/upstream-rows.ts'
@@ -101,8 +101,8 @@ export async function examineOthers({ query }: Pick<Database, 'query'>, config: 
   const asked = issuers.filter(({ disabled }) => disabled !== true).map(trustedIssuer)
   return [
     ...(await examineAll(TRUSTED_ISSUERS, asked, fetch, issuer)),
-    ...(await examineAll(UPSTREAMS, providers.filter(hasKeys).map(upstream), fetch, issuer)),
-    ...(await examineAll(KEYLESS, providers.filter((one) => !hasKeys(one)).map(keyless), fetch, issuer)),
+    ...(await examineAll(UPSTREAMS, providers.filter(hasIdTokens).map(upstream), fetch, issuer)),
+    ...(await examineAll(KEYLESS, providers.filter((one) => !hasIdTokens(one)).map(keyless), fetch, issuer)),
   ]
 }
 
@@ -182,10 +182,6 @@ function upstream({ id, issuer }: UpstreamRow): Other {
       assertKeys(keys, await readAt(fetch, keys, parseObject))
     },
   }
-}
-
-function hasKeys({ kind }: UpstreamRow): boolean {
-  return kindOf({ kind }) === 'openid'
 }
 
 /** Nobody's code and nobody's token are shown: what refuses that is there. */

@@ -18,6 +18,9 @@ const UpstreamSchema = defineEntity({
     userinfoEndpoint: p.text().nullable(),
     tokenEndpointAuthMethod: p.text().nullable(),
     subjectClaim: p.text().nullable(),
+    /** Of the kind `apple`. */
+    teamId: p.text().nullable(),
+    keyId: p.text().nullable(),
     name: p.text().nullable(),
     scope: p.array().columnType('text[]').nullable(),
     domains: p.array().columnType('text[]').nullable(),

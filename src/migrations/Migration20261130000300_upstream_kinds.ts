@@ -7,6 +7,8 @@ const COLUMNS = [
   'userinfo_endpoint',
   'token_endpoint_auth_method',
   'subject_claim',
+  'team_id',
+  'key_id',
 ]
 
 export class Migration20261130000300_upstream_kinds extends Migration {

@@ -2,6 +2,7 @@
  * What is registered of an upstream, a provider by which people sign in here: its members by their names in SEED_FILE, on the
  * command line and on the pages, and what each must look like. The client's secret goes in alone, and never comes out.
  */
+import { readAppleKey } from './apple-key.ts'
 import { metadataError } from './errors.ts'
 import { reason } from './message.ts'
 import { isObject } from './json.ts'
@@ -9,9 +10,11 @@ import { assertForeign } from './own-issuer.ts'
 import { layMembers, readEach, readMembers, saidMembers } from './record-members.ts'
 import {
   ENDPOINTS,
-  GITHUB,
   GITHUB_PATH,
+  hasIdTokens,
   kindOf,
+  KNOWN_ISSUERS,
+  OF_APPLE,
   OF_OAUTH,
   type SecretMethod,
   type UpstreamKind,
@@ -35,9 +38,12 @@ export interface UpstreamInformation {
   token_endpoint_auth_method?: SecretMethod
   /** Of the kind `oauth2`: what its userinfo says who somebody is by; by default `sub`. */
   subject_claim?: string
+  /** Of the kind `apple`, and of no other. */
+  team_id?: string
+  key_id?: string
   /** What people read on the button; the host of the issuer where there is none. */
   name?: string
-  /** What is asked for; by default `openid profile email`, of GitHub `read:user user:email`, and of the kind `oauth2` nothing. */
+  /** What is asked for; by default `openid profile email`, of GitHub `read:user user:email`, of Apple `name email`, and of the kind `oauth2` nothing. */
   scope?: string[]
   /** Domains of mail addresses that are its people's. */
   domains?: string[]
@@ -74,6 +80,7 @@ export const MEMBERS = [
   'issuer',
   'client_id',
   ...OF_OAUTH,
+  ...OF_APPLE,
   'name',
   'scope',
   'domains',
@@ -95,12 +102,15 @@ export function parseUpstream(input: unknown, own: string): { members: LaidUpstr
   const read = readEach({
     id: () => readId(id),
     said: () => readMembers(READERS, said),
-    // That of GitHub is known.
-    issuer: () => said['kind'] === 'github' || assertLeft('issuer', said),
+    issuer: () => isIssuerKnown(said['kind']) || assertLeft('issuer', said),
     client_id: () => assertLeft('client_id', said),
   })
   if (typeof said['issuer'] === 'string') assertForeign(said['issuer'], own)
   return { members: { id: read.id, ...read.said.members }, unknown: read.said.unknown }
+}
+
+function isIssuerKnown(kind: unknown): boolean {
+  return typeof kind === 'string' && Object.hasOwn(KNOWN_ISSUERS, kind)
 }
 
 function readId(id: unknown): string {
@@ -117,7 +127,7 @@ function assertLeft(name: string, said: Readonly<Record<string, unknown>>): void
 export function layUpstream(before: StoredUpstream | undefined, laid: LaidUpstream): StoredUpstream {
   const after = { ...layMembers([...MEMBERS, SECRET], before, laid), id: laid.id } as StoredUpstream
   const kind = kindOf(after)
-  if (kind === 'github') after.issuer ??= GITHUB
+  after.issuer ??= KNOWN_ISSUERS[kind] ?? (null as never)
   for (const name of ['issuer', 'client_id'] as const)
     if (after[name] === null) throw metadataError(name, reason('is missing'))
   assertOfKind(kind, after)
@@ -127,6 +137,11 @@ export function layUpstream(before: StoredUpstream | undefined, laid: LaidUpstre
   if (after.button === false && (after.domains ?? []).length === 0)
     throw metadataError('button', reason('can only be left out with domains, by which people find it'))
   return after
+}
+
+/** Throws for a secret, as it was typed, that one of this kind cannot use. */
+export function assertSecret(after: StoredUpstream, secret: unknown): void {
+  if (kindOf(after) === 'apple' && typeof secret === 'string') readAppleKey(secret)
 }
 
 /** What only some kinds have, others cannot be told. */
@@ -140,6 +155,14 @@ function assertOfKind(kind: UpstreamKind, after: StoredUpstream): void {
         name,
         reason('is missing: an upstream of the kind oauth2 has no metadata that says it'),
       )
+  for (const name of OF_APPLE)
+    if ((kind === 'apple') === (after[name] === null))
+      throw metadataError(
+        name,
+        kind === 'apple' ? reason('is missing') : reason('is only registered of the kind apple'),
+      )
+  if (kind === 'apple' && after.client_secret === null)
+    throw metadataError('client_secret', reason('is missing'))
   if (kind === 'github' && !after.issuer.endsWith(GITHUB_PATH))
     throw metadataError(
       'issuer',
@@ -147,7 +170,7 @@ function assertOfKind(kind: UpstreamKind, after: StoredUpstream): void {
     )
   if (kind === 'openid' && after.scope?.includes('openid') === false)
     throw metadataError('scope', reason('must be scope names, openid among them'))
-  if (kind !== 'openid' && after.scope?.includes('openid') === true)
+  if (!hasIdTokens(after) && after.scope?.includes('openid') === true)
     throw metadataError('scope', reason('must be without openid: this kind of upstream has no ID tokens'))
   if (kind !== 'openid' && after.sign_out === true)
     throw metadataError(

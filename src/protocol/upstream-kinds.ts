@@ -3,7 +3,7 @@
  * that its endpoints are registered, or known here of a service that many have.
  */
 
-export const KINDS = ['openid', 'oauth2', 'github'] as const
+export const KINDS = ['openid', 'oauth2', 'github', 'apple'] as const
 export type UpstreamKind = (typeof KINDS)[number]
 
 /** RFC 8414 §2, by which they are called. */
@@ -17,6 +17,11 @@ export type SecretMethod = (typeof SECRET_METHODS)[number]
 /** What is registered of the kind `oauth2` alone: of others their metadata says it, or it is known. */
 export const OF_OAUTH = [...ENDPOINTS, 'token_endpoint_auth_method', 'subject_claim'] as const
 
+/** What is registered of the kind `apple` alone: who Apple says that we are, and by which key. */
+export const OF_APPLE = ['team_id', 'key_id'] as const
+
+/** The issuer of Apple, as its metadata has it. */
+export const APPLE = 'https://appleid.apple.com'
 /** The issuer of github.com, as its metadata has it. */
 export const GITHUB = 'https://github.com/login/oauth'
 /** What the issuer of every GitHub ends with: its endpoints lie below. */
@@ -32,12 +37,16 @@ export function kindOf({ kind }: Pick<Spoken, 'kind'>): UpstreamKind {
   return KINDS.find((one) => one === kind) ?? 'openid'
 }
 
+/** Whether it says who somebody is by a signed ID token, and has metadata. */
+export function hasIdTokens(upstream: Pick<Spoken, 'kind'>): boolean {
+  return ['openid', 'apple'].includes(kindOf(upstream))
+}
+
 /** Null where its metadata says them. */
 export function endpointsOf(upstream: Spoken): Endpoints | null {
   const { issuer, authorization_endpoint, token_endpoint, userinfo_endpoint } = upstream
-  const kind = kindOf(upstream)
-  if (kind === 'openid') return null
-  if (kind === 'github')
+  if (hasIdTokens(upstream)) return null
+  if (kindOf(upstream) === 'github')
     return {
       authorization_endpoint: `${issuer}/authorize`,
       token_endpoint: `${issuer}/access_token`,
@@ -49,6 +58,9 @@ export function endpointsOf(upstream: Spoken): Endpoints | null {
     userinfo_endpoint: userinfo_endpoint!,
   }
 }
+
+/** What is known of a kind, and need not be registered. */
+export const KNOWN_ISSUERS: { readonly [Kind in UpstreamKind]?: string } = { github: GITHUB, apple: APPLE }
 
 /** The REST API of github.com and of tenants at ghe.com is another host; that of a GitHub Enterprise Server is a path of it. */
 function gitHubApi(issuer: string): string {

@@ -7,7 +7,7 @@ import { reason } from './message.ts'
 import { readBoolean, type ReadMember, readOneOf, readText } from './record-members.ts'
 import { isScopeToken } from './scope.ts'
 import { parseTyped } from './typed-pairs.ts'
-import { ENDPOINTS, KINDS, SECRET_METHODS } from './upstream-kinds.ts'
+import { ENDPOINTS, KINDS, OF_APPLE, SECRET_METHODS } from './upstream-kinds.ts'
 
 /** Of a list. */
 const MOST = 100
@@ -21,6 +21,7 @@ export const READERS: Readonly<Record<string, ReadMember>> = {
   token_endpoint_auth_method: (value) => readOneOf('token_endpoint_auth_method', value, SECRET_METHODS),
   client_secret: (value) => readText('client_secret', value, 4096),
   subject_claim: readClaimName,
+  ...Object.fromEntries(OF_APPLE.map((name) => [name, (value: unknown) => readText(name, value, 100)])),
   name: (value) => readText('name', value, 200),
   scope: readScope,
   domains: readDomains,

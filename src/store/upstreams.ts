@@ -16,6 +16,8 @@ const TYPES = {
   userinfoEndpoint: 'text',
   tokenEndpointAuthMethod: 'text',
   subjectClaim: 'text',
+  teamId: 'text',
+  keyId: 'text',
   name: 'text',
   scope: 'text[]',
   domains: 'text[]',

@@ -1,7 +1,12 @@
 /** Upstreams of SEED_FILE, by the rules of their registry. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { NewEvent } from '../../events.ts'
-import { layUpstream, parseUpstream, type StoredUpstream } from '../../protocol/upstream-information.ts'
+import {
+  assertSecret,
+  layUpstream,
+  parseUpstream,
+  type StoredUpstream,
+} from '../../protocol/upstream-information.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/upstreams.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
@@ -55,6 +60,7 @@ export function seededUpstreams(database: Database, box: SecretBox): SeededKind<
       const secret =
         said === null ? { client_secret: null } : hash === undefined ? {} : { client_secret: hash }
       const after = layUpstream(row, { id: wanted.key, ...others, ...secret })
+      assertSecret(after, said)
       const event = changeEvent(row, after)
       return event === null ? undefined : { isNew: row === undefined, after, event }
     },

@@ -5,6 +5,7 @@
 import { metadataError } from '../../protocol/errors.ts'
 import { reason } from '../../protocol/message.ts'
 import {
+  assertSecret,
   type LaidUpstream,
   layUpstream,
   parseUpstream,
@@ -150,6 +151,7 @@ export function createUpstreamRegistry({
             ...others,
             ...(secret === undefined ? {} : { client_secret: secret }),
           })
+          assertSecret(after, members.client_secret)
           const event = changeEvent(before, after)
           if (event === null) return false
           await query(row === undefined ? statements.insert : statements.update, [

@@ -17,6 +17,8 @@ export function toStored(row: UpstreamRow): StoredUpstream {
     token_endpoint_auth_method: (row.tokenEndpointAuthMethod ??
       null) as StoredUpstream['token_endpoint_auth_method'],
     subject_claim: row.subjectClaim ?? null,
+    team_id: row.teamId ?? null,
+    key_id: row.keyId ?? null,
     name: row.name ?? null,
     scope: row.scope ?? null,
     domains: row.domains ?? null,
@@ -41,6 +43,8 @@ export function toRow(stored: StoredUpstream): UpstreamRow {
     userinfoEndpoint: stored.userinfo_endpoint,
     tokenEndpointAuthMethod: stored.token_endpoint_auth_method,
     subjectClaim: stored.subject_claim,
+    teamId: stored.team_id,
+    keyId: stored.key_id,
     name,
     scope,
     domains,

@@ -5,10 +5,10 @@
 import { describe, expect, test } from 'vitest'
 import { noBrowser } from '../../support/browser.ts'
 import { startGitHub } from '../../support/github.ts'
-import { newPerson } from '../../support/people.ts'
+import { newPerson, openCallback } from '../../support/people.ts'
 import { startServer } from '../../support/server.ts'
 import { freePort } from '../../support/settings.ts'
-import { authorizationUrl, REDIRECT_URI, SEED } from '../../support/sign-in.ts'
+import { authorizationUrl, SEED, WEB } from '../../support/sign-in.ts'
 
 const PORT = await freePort()
 const url = `http://127.0.0.1:${PORT}`
@@ -17,9 +17,11 @@ const github = await startGitHub([{ id: 1, login: 'octocat', emails }], [`${url}
 const { issuer, client, origin } = github
 const registered = { id: 'github', kind: 'github', name: 'GitHub', issuer, ...client }
 const believed = { domains: ['corp.example'], trust_email: true }
+const redirect_uri = await openCallback()
+const app = { client_id: 'app', client_secret: WEB.client_secret, redirect_uris: [redirect_uri] }
 const server = await startServer(
   { PORT, UNSAFE_OUTBOUND_ORIGINS: origin },
-  { seed: { ...SEED, upstreams: [{ ...registered, ...believed }] } },
+  { seed: { ...SEED, clients: [app], upstreams: [{ ...registered, ...believed }] } },
 )
 
 describe.skipIf(noBrowser)('in a browser', () => {
@@ -28,14 +30,13 @@ describe.skipIf(noBrowser)('in a browser', () => {
     ['without scripts', false],
   ])('%s the button signs in, the app gets its answer, and Security shows the link', async (_how, javaScriptEnabled) => {
     const { page, said } = await newPerson({ javaScriptEnabled })
-    await page.route(`${REDIRECT_URI}**`, async (route) => route.fulfill({ body: 'the app' }))
-    await page.goto(authorizationUrl(server, { prompt: 'consent' }))
+    await page.goto(authorizationUrl(server, { client_id: app.client_id, redirect_uri, prompt: 'consent', scope: 'openid' }))
     expect(await page.textContent('#upstream-github')).toContain('Continue with GitHub')
     await page.click('#upstream-github')
     await page.waitForURL(`${issuer}/authorize**`)
     await page.click('text=Authorize as octocat')
     await page.click('#allow')
-    await page.waitForURL(`${REDIRECT_URI}**`)
+    await page.waitForURL(`${redirect_uri}**`)
     expect(new URL(page.url()).searchParams.has('code')).toBe(true)
     await page.goto(`${url}/account/security`)
     expect(await page.textContent('#signed-in-as')).toContain('octocat')
