@@ -164,7 +164,7 @@ test.each([
   [['update', 'file', '--claims', 'email'], 'claims must be pairs such as email=mail.'],
   [['update', 'file', '--claims', 'email=mail,email=upn'], 'claims names email twice: leave one of them.'],
   [['update', 'file', '--claims', '{"email":"mail","email":"upn"}'], 'claims names email twice: leave one of them.'],
-  [['create', 'one', '--kind', 'saml', '--client-id', 'a'], 'kind must be one of openid, oauth2, github.'],
+  [['create', 'one', '--kind', 'saml', '--client-id', 'a'], 'kind must be one of openid, oauth2, github, apple.'],
   [['create', 'one', '--kind', 'oauth2', '--client-id', 'a', '--issuer', ISSUER], 'authorization_endpoint is missing: an upstream of the kind oauth2 has no metadata that says it.'],
   [['update', 'file', '--sign-up', 'maybe'], 'sign_up must be true or false.'],
   [['delete', 'one', '--yes'], 'id is not registered: `latchkey upstream list` says what is.'],

@@ -2,6 +2,9 @@
  * docs/upstreams.md: every command as it stands there, and the file.
  * @needs latchkey-upstreams
  */
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { startServer } from '../support/server.ts'
@@ -9,9 +12,10 @@ import { openPage, sitDown, substitute } from './page.ts'
 
 test('its commands register what they say, and its file does too', async () => {
   const page = await openPage('upstreams.md')
-  const [create, file, unlink, google, microsoft, github, enterprise, discord] = [
+  const [create, file, unlink, google, microsoft, github, enterprise, apple, discord] = [
     page.next('sh'),
     page.next('json'),
+    page.next('sh'),
     page.next('sh'),
     page.next('sh'),
     page.next('sh'),
@@ -32,7 +36,13 @@ test('its commands register what they say, and its file does too', async () => {
     trust_email: true,
   })
   expect((await desk.sh(github)).stdout).toContain('https://github.com/login/oauth')
-  for (const command of [enterprise, discord]) await desk.sh(command)
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  await writeFile(
+    join(desk.directory, 'AuthKey_KEY_ID.p8'),
+    privateKey.export({ format: 'pem', type: 'pkcs8' }),
+  )
+  for (const command of [enterprise, apple, discord]) await desk.sh(command)
+  expect(await upstreams.find('apple')).toMatchObject({ kind: 'apple', issuer: 'https://appleid.apple.com' })
   expect(await upstreams.find('discord')).toMatchObject({
     kind: 'oauth2',
     scope: ['identify', 'email'],
@@ -41,7 +51,7 @@ test('its commands register what they say, and its file does too', async () => {
   })
   await expect
     .poll(async () => (await upstreams.all()).map(({ id }) => id))
-    .toEqual(['corp', 'discord', 'github', 'github-corp', 'google', 'microsoft'])
+    .toEqual(['apple', 'corp', 'discord', 'github', 'github-corp', 'google', 'microsoft'])
   const { oauth, linkedSignIns } = server.server
   const { id: alice } = await oauth.users.create({ username: 'alice', password: 'a long password of alice' })
   const link = { upstream: 'corp', issuer: 'https://login.corp.example', subject: 'a-1', name: null }

@@ -43,11 +43,15 @@ test.each([
 
 describe('what has no meaning is refused in a sentence', () => {
   test.each([
-    [{ ...GITHUB, kind: 'saml' }, 'kind must be one of openid, oauth2, github'],
+    [{ ...GITHUB, kind: 'saml' }, 'kind must be one of openid, oauth2, github, apple'],
     [{ id: 'one', kind: 'github' }, 'client_id is missing'],
     [{ ...GITHUB, issuer: 'https://github.com' }, 'issuer must end with /login/oauth, as that of every GitHub'],
     [{ ...GITHUB, scope: 'openid' }, 'scope must be without openid: this kind of upstream has no ID tokens'],
     [{ ...GITHUB, sign_out: true }, 'sign_out needs an OpenID provider: this kind of upstream has no address for it'],
+    [{ ...GITHUB, team_id: 'T' }, 'team_id is only registered of the kind apple'],
+    [{ ...CLIENT, kind: 'apple', team_id: 'T', client_secret: 'k' }, 'key_id is missing'],
+    [{ ...CLIENT, kind: 'apple', team_id: 'T', key_id: 'K' }, 'client_secret is missing'],
+    [{ ...CLIENT, kind: 'apple', team_id: 'T', key_id: 'K', client_secret: 'k', sign_out: true }, 'sign_out needs an OpenID provider: this kind of upstream has no address for it'],
     [{ ...GITHUB, subject_claim: 'login' }, 'subject_claim is only registered of the kind oauth2'],
     [{ ...GITHUB, userinfo_endpoint: ISSUER }, 'userinfo_endpoint is only registered of the kind oauth2'],
     [{ ...CLIENT, kind: 'oauth2' }, 'issuer is missing'],

@@ -80,7 +80,7 @@ const ALL: Readonly<Record<string, Row>> = {
   '/invitation': open(410, 403),
   '/end-session': open(200, 200),
   '/check-session': open(200),
-  '/upstream/:id/callback': open(400),
+  '/upstream/:id/callback': open(400, 400),
   '/upstream/confirm': open(410, 403),
   '/upstream/:id/signed-out': open(303),
 

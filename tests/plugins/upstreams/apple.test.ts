@@ -106,12 +106,16 @@ describe('a sign-in by Apple', () => {
 
   test.each([
     ['half a name', 'ben', { name: 'Ben', given_name: 'Ben' }],
-    ['a name of any characters', 'zoe', { name: 'Zoë "Q" & <b>', family_name: '"Q" & <b>' }],
+    [
+      'a name of any characters',
+      'zoe',
+      { name: 'Zoë "Q" & <b>', given_name: 'Zoë', family_name: '"Q" & <b>' },
+    ],
   ])('%s is taken as it is', async (_what, sub, claims) => {
     await comeBy(sub)
     const user = (await users.findByEmail(`${sub}@privaterelay.appleid.com`))!
-    expect(user.claims).toMatchObject(claims)
-    if (sub === 'ben') expect(user.claims).not.toHaveProperty('family_name')
+    const { email: _email, email_verified: _verified, ...said } = user.claims
+    expect(said).toEqual(claims)
   })
 
   test('who cancels reads so', async () => {
@@ -165,8 +169,8 @@ describe('its key', () => {
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
   test.each([
     ['text', 'a secret'],
-    ['another curve', String(other.export({ format: 'pem', type: 'pkcs8' }))],
-    ['another kind', String(rsa.export({ format: 'pem', type: 'pkcs8' }))],
+    ['another curve', other.export({ format: 'pem', type: 'pkcs8' })],
+    ['another kind', rsa.export({ format: 'pem', type: 'pkcs8' })],
   ])('that is %s is refused', async (_what, client_secret) => {
     const save = upstreams.save({ id: 'new', ...registered, client_secret }, { isNew: true })
     await expect(save).rejects.toThrow('client_secret must be the key that Apple gave you')

@@ -335,7 +335,7 @@ describe('any service, registered by its endpoints', () => {
     const pair = Buffer.from(basic, 'base64').toString().split(':')
     expect(pair.map((one) => new URLSearchParams(`v=${one}`).get('v'))).toEqual([client_id, client_secret])
     expect(token!.body).not.toContain('client_secret')
-    await upstreams.save({ ...PLAIN } as never)
+    await upstreams.save(PLAIN)
   })
 })
 

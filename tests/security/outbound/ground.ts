@@ -26,7 +26,11 @@ export type Ground = Awaited<ReturnType<typeof startGround>>
 /** `allowed` are origins that may be asked. */
 export async function startGround(allowed: readonly string[]) {
   const pinged = { client_id: 'pinged', client_secret: CALL_CENTRE.client_secret, grant_types: CALL_CENTRE.grant_types, scope: CALL_CENTRE.scope, backchannel_token_delivery_mode: 'ping', backchannel_client_notification_endpoint: 'https://app.example/ping' }
-  const settings = { ...CIBA_SETTINGS, OIDC_CLIENT_METADATA_DOCUMENTS: 'any', UNSAFE_OUTBOUND_ORIGINS: allowed.join(',') }
+  const tokens = await startReceiver((_request, response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{"access_token":"a","token_type":"bearer"}'),
+  )
+  const token_endpoint = `http://127.0.0.1:${tokens.port}`
+  const settings = { ...CIBA_SETTINGS, OIDC_CLIENT_METADATA_DOCUMENTS: 'any', UNSAFE_OUTBOUND_ORIGINS: [...allowed, token_endpoint].join(',') }
   const server = await startServer(settings, { seed: { ...CIBA_SEED, clients: [...CIBA_SEED.clients, pinged] } })
   const { oauth } = server.server
   const { doors, database, config, trustedIssuers } = kernelOf(server.server)
@@ -81,6 +85,12 @@ export async function startGround(allowed: readonly string[]) {
       attempt(async () =>
         provider.authorizationUrl({ id: 'corp', issuer, client_id: 'us', secret: () => undefined }, { parameters: {} } as never),
       ),
+    /** By OAuth 2.0 alone, once the code is exchanged. */
+    async userinfo(userinfo_endpoint: string): Promise<Outcome> {
+      const registered = { id: 'plain', kind: 'oauth2', issuer: 'https://code.example', client_id: 'us', token_endpoint, userinfo_endpoint, authorization_endpoint: 'https://code.example/authorize' } as const
+      const checks = { state: 's', nonce: '', verifier: 'v'.repeat(43) }
+      return attempt(async () => provider.identify({ ...registered, secret: () => undefined }, 'code=c&state=s', checks))
+    },
     async walk(address: string): Promise<Outcome> {
       told.address = address
       const found = await walkClient(server.settings, `http://127.0.0.1:${resource.port}/api`, async () => {})
