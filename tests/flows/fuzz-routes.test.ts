@@ -8,7 +8,7 @@ import { resolve } from 'node:path'
 import { spawnBeside } from '../support/beside.ts'
 import { CALL_CENTRE } from '../support/ciba.ts'
 import { DEVICE_SEED, DEVICE_SETTINGS } from '../support/device.ts'
-import { groundOf, SERVICE, UPSTREAM } from '../support/fuzz-ground.ts'
+import { FORM_UPSTREAM, groundOf, SERVICE, UPSTREAM } from '../support/fuzz-ground.ts'
 import { CERTIFICATES, PROVEN } from '../support/fuzz-proofs.ts'
 import { anyRequest, type Ground, MARK } from '../support/fuzz-mutations.ts'
 import { type Answer, type Draft, draft, rendered, send } from '../support/fuzz-request.ts'
@@ -33,7 +33,7 @@ const MANY = 1000
 const upstream = await startUpstream(UPSTREAM, 'http://127.0.0.1:1')
 const seed = {
   ...DEVICE_SEED,
-  upstreams: [seedOf(upstream)],
+  upstreams: [seedOf(upstream), FORM_UPSTREAM],
   clients: [...DEVICE_SEED.clients, SERVICE, CALL_CENTRE, ...PROVEN.clients],
   trusted_issuers: PROVEN.trusted_issuers,
   resources: [{ resource: 'https://books.example/', scopes: ['read_books'] }],

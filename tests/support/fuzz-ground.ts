@@ -20,7 +20,7 @@ import {
   SIGN_OUT,
   SIGN_UP,
 } from '../security/forms.ts'
-import { randomUUID } from 'node:crypto'
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { ask as askAbout, CALL_CENTRE, GRANT_TYPE as CIBA, pageOf } from './ciba.ts'
 import { ask, GRANT_TYPE, TV } from './device.ts'
@@ -161,6 +161,17 @@ async function sheet(server: TestServer): Promise<Draft> {
 /** Of an upstream that answers. */
 export const UPSTREAM = 'corp'
 
+const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+/** That answers by a form of its own page. */
+export const FORM_UPSTREAM = {
+  id: 'apple',
+  kind: 'apple',
+  client_id: 'us',
+  team_id: 'team',
+  key_id: 'key',
+  client_secret: privateKey.export({ format: 'pem', type: 'pkcs8' }),
+}
+
 /** Of a state that was used, it leads on as of one that is good. */
 const SIGNED_OUT = draft({
   path: `/upstream/${UPSTREAM}/signed-out`,
@@ -182,6 +193,12 @@ async function answerOfUpstream(server: TestServer): Promise<Draft[]> {
       query,
       cookies: cookiesOf(agent),
       headers: { accept: 'text/html' },
+    }),
+    draft({
+      method: 'POST',
+      path: `/upstream/${FORM_UPSTREAM.id}/callback`,
+      fields: encoded(Object.entries({ state, code: 'c', user: '{"name":{"firstName":"A"}}' })),
+      headers: { accept: 'text/html', origin: 'https://appleid.apple.com' },
     }),
   ]
 }
