@@ -12,9 +12,10 @@ import { openPage, sitDown, substitute } from './page.ts'
 
 test('its commands register what they say, and its file does too', async () => {
   const page = await openPage('upstreams.md')
-  const [create, file, unlink, google, microsoft, github, enterprise, apple, discord] = [
+  const [create, file, unlink, google, microsoft, gitlab, github, enterprise, apple, discord] = [
     page.next('sh'),
     page.next('json'),
+    page.next('sh'),
     page.next('sh'),
     page.next('sh'),
     page.next('sh'),
@@ -41,7 +42,7 @@ test('its commands register what they say, and its file does too', async () => {
     join(desk.directory, 'AuthKey_KEY_ID.p8'),
     privateKey.export({ format: 'pem', type: 'pkcs8' }),
   )
-  for (const command of [enterprise, apple, discord]) await desk.sh(command)
+  for (const command of [gitlab, enterprise, apple, discord]) await desk.sh(command)
   expect(await upstreams.find('apple')).toMatchObject({ kind: 'apple', issuer: 'https://appleid.apple.com' })
   expect(await upstreams.find('discord')).toMatchObject({
     kind: 'oauth2',
@@ -51,7 +52,7 @@ test('its commands register what they say, and its file does too', async () => {
   })
   await expect
     .poll(async () => (await upstreams.all()).map(({ id }) => id))
-    .toEqual(['apple', 'corp', 'discord', 'github', 'github-corp', 'google', 'microsoft'])
+    .toEqual(['apple', 'corp', 'discord', 'github', 'github-corp', 'gitlab', 'google', 'microsoft'])
   const { oauth, linkedSignIns } = server.server
   const { id: alice } = await oauth.users.create({ username: 'alice', password: 'a long password of alice' })
   const link = { upstream: 'corp', issuer: 'https://login.corp.example', subject: 'a-1', name: null }
