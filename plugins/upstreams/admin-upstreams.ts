@@ -8,8 +8,8 @@ import { addRecordPages } from '../admin/scopes-and-resources/record-pages.ts'
 import type { RecordField } from '../admin/scopes-and-resources/record-kind.ts'
 
 /** Of others, the metadata says it. */
-const OF_OAUTH_ALONE = message('Of OAuth 2.0 alone.')
-const OF_APPLE_ALONE = message('Of Apple alone.')
+const OF_OAUTH_ALONE = message('Only for OAuth 2.0.')
+const OF_APPLE_ALONE = message('Only for Apple.')
 
 const FIELDS: readonly RecordField[] = [
   {
@@ -69,11 +69,11 @@ const FIELDS: readonly RecordField[] = [
   },
   { name: 'claims', label: message('Claims that have other names there'), hint: message('Separated by spaces, such as email=mail preferred_username=upn.') },
   { name: 'team_id', label: message('Team ID'), hint: OF_APPLE_ALONE },
-  { name: 'key_id', label: message('Key ID'), hint: message('Of Apple alone. The key itself, all of the file AuthKey_….p8, is the client secret.') },
+  { name: 'key_id', label: message('Key ID'), hint: message('Only for Apple. The key itself, all of the file AuthKey_*.p8, is the client secret.') },
   { name: 'authorization_endpoint', label: message('Authorization endpoint'), kind: 'url', hint: OF_OAUTH_ALONE },
   { name: 'token_endpoint', label: message('Token endpoint'), kind: 'url', hint: OF_OAUTH_ALONE },
-  { name: 'userinfo_endpoint', label: message('Userinfo endpoint'), kind: 'url', hint: message('Of OAuth 2.0 alone: it says whose an access token is.') },
-  { name: 'subject_claim', label: message('Claim that says who somebody is'), hint: message('Of OAuth 2.0 alone: never given to somebody else, such as id. Empty: sub.') },
+  { name: 'userinfo_endpoint', label: message('Userinfo endpoint'), kind: 'url', hint: message('Only for OAuth 2.0: it says whose an access token is.') },
+  { name: 'subject_claim', label: message('Claim that says who somebody is'), hint: message('Only for OAuth 2.0: one that is never given to somebody else, such as id. Empty: sub.') },
   {
     name: 'token_endpoint_auth_method',
     label: message('How the client secret is sent'),

@@ -26,7 +26,7 @@ const Members = {
   client_id: Type.String({ description: 'What this server is called there.' }),
   client_secret: Type.Optional(
     Type.String({
-      description: 'Kept encrypted, and never answered. Of Apple, all of the file AuthKey_….p8.',
+      description: 'Kept encrypted, and never answered. Of Apple, all of the file AuthKey_*.p8.',
       writeOnly: true,
     }),
   ),

@@ -1,4 +1,4 @@
-/** The key by which Apple knows an app: a file `AuthKey_….p8`, with a private key of P-256 in PEM (RFC 5958, RFC 7468). */
+/** The key by which Apple knows an app: a file `AuthKey_*.p8`, with a private key of P-256 in PEM (RFC 5958, RFC 7468). */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { metadataError } from './errors.ts'
 import { reason } from './message.ts'
@@ -20,6 +20,6 @@ export function readAppleKey(text: string): KeyObject {
   }
   throw metadataError(
     'client_secret',
-    reason('must be the key that Apple gave you: all of the file AuthKey_….p8'),
+    reason('must be the key that Apple gave you: all of the file AuthKey_*.p8'),
   )
 }

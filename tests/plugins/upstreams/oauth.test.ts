@@ -7,6 +7,8 @@ import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { endpointsOf } from '../../../src/protocol/upstream-kinds.ts'
 import { startGitHub } from '../../support/github.ts'
+import { isThere } from '../../support/left-out.ts'
+import { linkIn, openMailbox } from '../../support/mailbox.ts'
 import { startServer } from '../../support/server.ts'
 import { freePort } from '../../support/settings.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, exchange, goThrough, SEED } from '../../support/sign-in.ts'
@@ -23,10 +25,14 @@ const OCTOCAT = {
 const HUBOT = { id: 480938, login: 'hubot', emails: [mail('hubot@corp.example', false)] }
 const PRIVATE = { id: 77, login: 'private' }
 const BOBBY = { id: 2 ** 31, login: 'bobby', emails: [mail(BOB.email, true)] }
+const MAILED = { id: 91, login: 'mailed', emails: [mail('mailed@elsewhere.example')] }
 const port = await freePort()
 const url = `http://127.0.0.1:${port}`
 const callback = (id: string) => `${url}/upstream/${id}/callback`
-const github = await startGitHub([OCTOCAT, HUBOT, PRIVATE, BOBBY], ['github', 'plain', 'wrong'].map(callback))
+const github = await startGitHub(
+  [OCTOCAT, HUBOT, PRIVATE, BOBBY, MAILED],
+  ['github', 'plain', 'wrong'].map(callback),
+)
 const { client_id, client_secret } = github.client
 const REGISTERED = { id: 'github', kind: 'github', issuer: github.issuer, client_id, client_secret }
 const PLAIN = {
@@ -168,6 +174,17 @@ describe('by GitHub', () => {
       null,
     ])
   })
+
+  test.runIf(isThere('latchkey-mail'))('whose address is not believed shows by a mail that it is theirs', async () => {
+    const { page, agent } = await comeBy('mailed')
+    expect([page.body, await users.find('mailed')]).toEqual([expect.stringContaining('Check your email'), null])
+    const letter = await openMailbox(server).next('mailed@elsewhere.example', 'Confirm your email address')
+    const consent = await agent.submit(await agent.get(linkIn(letter)), 'confirm')
+    answerOf(await allow(agent, consent))
+    const user = (await users.find('mailed'))!
+    const [link] = await server.server.linkedSignIns.list(user.id)
+    expect([user.claims, link!.value]).toMatchObject([{ email: 'mailed@elsewhere.example', email_verified: true }, { subject: '91' }])
+  }) // prettier-ignore
 })
 
 describe('what goes wrong there', () => {
