@@ -127,7 +127,8 @@ function assertLeft(name: string, said: Readonly<Record<string, unknown>>): void
 export function layUpstream(before: StoredUpstream | undefined, laid: LaidUpstream): StoredUpstream {
   const after = { ...layMembers([...MEMBERS, SECRET], before, laid), id: laid.id } as StoredUpstream
   const kind = kindOf(after)
-  after.issuer ??= KNOWN_ISSUERS[kind] ?? (null as never)
+  const known = KNOWN_ISSUERS[kind]
+  if (known !== undefined) after.issuer ??= known
   for (const name of ['issuer', 'client_id'] as const)
     if (after[name] === null) throw metadataError(name, reason('is missing'))
   assertOfKind(kind, after)

@@ -140,6 +140,22 @@ describe('the form of another site', () => {
     expect(max.claims).not.toHaveProperty('name')
   })
 
+  test.each(['', 'x', '{"name":{"firstName":"Made up"}}', '.', 'a.b.c', '\0', 'é'.repeat(500)])(
+    'is the only way in which a name comes: %j in the address is none',
+    async (user) => {
+      const had = await users.findByEmail('max@privaterelay.appleid.com')
+      if (had !== null) await users.delete(had.username)
+      const { left, agent } = await leave()
+      const location = new URL((await sent(await apple.agree(left, 'max'))).headers.get('location')!, url)
+      location.searchParams.set('user', user)
+      const page = await agent.get(location)
+      expect(page.status).toBeLessThan(500)
+      expect((await users.findByEmail('max@privaterelay.appleid.com'))?.claims ?? {}).not.toHaveProperty(
+        'name',
+      )
+    },
+  )
+
   test.each([
     ['nothing', {}, 400],
     ['an answer that nobody waits for', { code: 'c', state: 's' }, 400],
@@ -206,7 +222,6 @@ describe('its key', () => {
 test.skipIf(noBrowser)(
   'in a browser, the form of another site brings its cookies by the way on',
   async () => {
-    await users.delete('eve')
     const { page, said } = await newPerson()
     await page.goto(`${url}/account/linked-sign-ins`)
     await page.click('#upstream-apple')
