@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import type * as Library from 'openid-client'
 import type { Fetch } from '../../src/doors/outbound.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { isObject, parseJson } from '../../src/protocol/json.ts'
 import { endpointsOf, kindOf } from '../../src/protocol/upstream-kinds.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
@@ -30,9 +31,21 @@ function dialectOf(upstream: Upstream): Dialect {
 
 export function createOAuth(fastify: FastifyInstance): Provider {
   const { fetch } = fastify.oauth
+  const { upstreams } = kernelOf(fastify)
   const assertSafe = createAssertSafe(fastify)
 
-  function configure(library: typeof Library, upstream: Upstream): Library.Configuration {
+  /** Nothing that it says shows that the issuer is its own: who is known by another service of that name would be taken for its people. */
+  async function assertOwnName(upstream: Upstream): Promise<void> {
+    const { id, issuer } = upstream
+    const other = (await upstreams.all()).find(
+      (one) => one.issuer === issuer && whoseOf(one) !== whoseOf(upstream),
+    )
+    if (other !== undefined)
+      throw new Error(`the upstreams ${id} and ${other.id} have one issuer, and are not one service`)
+  }
+
+  async function configure(library: typeof Library, upstream: Upstream): Promise<Library.Configuration> {
+    await assertOwnName(upstream)
     const config = new library.Configuration(
       { issuer: upstream.issuer, ...endpointsOf(upstream)! },
       upstream.client_id,
@@ -52,7 +65,7 @@ export function createOAuth(fastify: FastifyInstance): Provider {
       failing(async () => {
         const library = await import('openid-client')
         const scope = scopeOf(upstream).join(' ')
-        const url = library.buildAuthorizationUrl(configure(library, upstream), {
+        const url = library.buildAuthorizationUrl(await configure(library, upstream), {
           ...dialectOf(upstream).parameters(parameters),
           redirect_uri: callbackOf(fastify, upstream.id),
           ...(scope === '' ? {} : { scope }),
@@ -70,7 +83,7 @@ export function createOAuth(fastify: FastifyInstance): Provider {
       failing(async () => {
         const library = await import('openid-client')
         const tokens = await library.authorizationCodeGrant(
-          configure(library, upstream),
+          await configure(library, upstream),
           new URL(`${callbackOf(fastify, upstream.id)}?${query}`),
           { expectedState: state, pkceCodeVerifier: verifier },
         )
@@ -88,6 +101,11 @@ export function createOAuth(fastify: FastifyInstance): Provider {
         }
       }),
   }
+}
+
+/** What says whose an account there is. */
+function whoseOf(upstream: Upstream): string {
+  return JSON.stringify([endpointsOf(upstream)?.userinfo_endpoint, dialectOf(upstream).subjectClaim])
 }
 
 /** RFC 6749 §2.3.1. */

@@ -337,6 +337,25 @@ describe('any service, registered by its endpoints', () => {
     expect(owner!.claims).toMatchObject({ profile: `${github.origin}/hubot` })
   })
 
+  test('has an issuer that no other service has: nobody is taken for somebody of that', async () => {
+    const { upstreams } = kernelOf(server.server)
+    const { issuer } = PLAIN
+    for (const other of [{ client_id: 'us' }, { ...PLAIN, subject_claim: 'login' }]) {
+      await upstreams.save({ ...other, id: 'twin', issuer })
+      const { left } = await leave('plain')
+      expect([left.status, errorOn(left)]).toEqual([
+        403,
+        expect.stringContaining('could not read the answer'),
+      ])
+      await upstreams.delete('twin')
+    }
+    expect(server.output()).toContain('the upstreams plain and twin have one issuer, and are not one service')
+    // A second client of the same service is no other service.
+    await upstreams.save({ ...PLAIN, id: 'twin', client_id: 'another' })
+    expect((await leave('plain')).left.status).toBe(303)
+    await upstreams.delete('twin')
+  })
+
   test('without a subject_claim it is sub; without a method, the secret goes by Basic; without a scope, none is asked for', async () => {
     const { upstreams } = kernelOf(server.server)
     await upstreams.save({ id: 'plain', subject_claim: null, token_endpoint_auth_method: null, scope: null })
