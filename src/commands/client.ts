@@ -1,6 +1,7 @@
 /** `client create|list|show|update|rotate-secret|delete`, by the names of RFC 7591. */
 import { Command, Option } from 'commander'
 import type { FastifyInstance } from 'fastify'
+import { appSettings } from '../../plugins/admin/clients/app-settings.ts'
 import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
 import { ClientMetadata, clientToWire, type ClientInformation } from '../protocol/client-metadata.ts'
@@ -18,6 +19,7 @@ import { servedBy } from './served.ts'
 interface Options {
   kind?: ClientKindName
   json?: boolean
+  env?: boolean
   strict?: boolean
   yes?: boolean
   overlap?: string
@@ -29,14 +31,16 @@ interface Options {
 export function clientCommand(): Command {
   const command = new Command('client').description('registered clients')
   withMembers(
-    command
-      .command('create')
-      .description('register a client; a generated secret is shown this once')
-      .addOption(
-        new Option('--kind <kind>', 'begin with what such clients have in common').choices(
-          Object.keys(CLIENT_KINDS),
+    withEnv(
+      command
+        .command('create')
+        .description('register a client; a generated secret is shown this once')
+        .addOption(
+          new Option('--kind <kind>', 'begin with what such clients have in common').choices(
+            Object.keys(CLIENT_KINDS),
+          ),
         ),
-      ),
+    ),
   ).action(async (options: Options, self: Command) =>
     change({ ...options, begins: true }, async (oauth, { log }) => {
       const members = { ...kindOf(options), ...membersFrom(self, oauth.clients.extensions()) }
@@ -73,10 +77,10 @@ export function clientCommand(): Command {
         print(listed.map(clientToWire), listed.map(toLine), json)
       }),
     )
-  withJson(command.command('show <client_id>').description('one client, without its secrets')).action(
+  withJson(withEnv(command.command('show <client_id>').description('one client, without its secrets'))).action(
     async (id: string, options: Options) => change(options, async ({ clients }) => get(clients, id)),
   )
-  withJson(command.command('rotate-secret <client_id>').description('a new secret, shown this once'))
+  withJson(withEnv(command.command('rotate-secret <client_id>').description('a new secret, shown this once')))
     .option('--overlap <seconds>', 'how long the old one goes on working', '0')
     .action(async (id: string, options: Options) =>
       change(options, async ({ clients }) =>
@@ -97,6 +101,13 @@ export function clientCommand(): Command {
 
 function kindOf({ kind }: Options): Record<string, unknown> {
   return kind === undefined ? {} : { ...CLIENT_KINDS[kind] }
+}
+
+/** As `/admin` shows them. */
+function withEnv(command: Command): Command {
+  return command.addOption(
+    new Option('--env', "the app's settings on stdout, as the lines of a .env file").conflicts('json'),
+  )
 }
 
 /** Options for every member of client metadata; plugins' members are taken too, once they are loaded. */
@@ -125,13 +136,16 @@ function tellOwnTokens({ grant_types: grants = [], scope = [] }: ClientInformati
 }
 
 async function change(
-  { json, begins = false }: Options & { begins?: boolean },
+  { json, env, begins = false }: Options & { begins?: boolean },
   work: (oauth: Kernel, server: FastifyInstance) => Promise<ClientInformation>,
 ): Promise<void> {
   await withServer(
     async (oauth, server) => {
-      const client = clientToWire(await work(oauth, server).catch(tellOfPlugins))
-      print(client, toLines(client), json)
+      const client = await work(oauth, server).catch(tellOfPlugins)
+      const lines = env
+        ? [appSettings(oauth.issuer, client, client.client_secret).env]
+        : toLines(clientToWire(client))
+      print(clientToWire(client), lines, json)
     },
     { begins },
   )

@@ -1,4 +1,5 @@
 /** `client …`: what each command stores and prints, for programs (--json) and for people. */
+import { parseEnv } from 'node:util'
 import { expect, test } from 'vitest'
 import { requestToken } from '../support/clients.ts'
 import { commandsHere, runCommandHere } from '../support/command-here.ts'
@@ -63,6 +64,26 @@ test('members that a plugin adds are options too, with the types the plugin gave
   expect(await refusal('update', 'shelf', '--shelf-limit', 'many')).toBe(
     '--shelf-limit must be a whole number.\n',
   )
+})
+
+test('--env prints what the app is configured with, to be written into a file', async () => {
+  const callback = 'https://shop.example/callback'
+  const created = await run('create', '--client-id', 'shop', '--redirect-uris', callback, '--env')
+  const { OIDC_CLIENT_SECRET: secret, ...others } = parseEnv(created)
+  expect(others).toEqual({
+    OIDC_ISSUER: server.url,
+    OIDC_DISCOVERY_URL: `${server.url}/.well-known/openid-configuration`,
+    OIDC_CLIENT_ID: 'shop',
+    OIDC_REDIRECT_URI: callback,
+  })
+  expect(secret).toMatch(/^lks_[\w-]{43}$/)
+  expect(await run('show', 'shop', '--env')).toBe(created.replace(secret!, ''))
+  const rotated = parseEnv(await run('rotate-secret', 'shop', '--env'))['OIDC_CLIENT_SECRET']
+  expect(rotated).toMatch(/^lks_[\w-]{43}$/)
+  expect(rotated).not.toBe(secret)
+  const both = await runCommand(['client', 'show', 'shop', '--env', '--json'], settings)
+  expect(both).toMatchObject({ status: 1, stdout: '' })
+  expect(both.stderr).toContain("'--env' cannot be used with option '--json'")
 })
 
 test('update changes what it names and nothing else', async () => {
