@@ -77,9 +77,9 @@ export function clientCommand(): Command {
         print(listed.map(clientToWire), listed.map(toLine), json)
       }),
     )
-  withJson(withEnv(command.command('show <client_id>').description('one client, without its secrets'))).action(
-    async (id: string, options: Options) => change(options, async ({ clients }) => get(clients, id)),
-  )
+  withJson(
+    withEnv(command.command('show <client_id>').description('one client, without its secrets')),
+  ).action(async (id: string, options: Options) => change(options, async ({ clients }) => get(clients, id)))
   withJson(withEnv(command.command('rotate-secret <client_id>').description('a new secret, shown this once')))
     .option('--overlap <seconds>', 'how long the old one goes on working', '0')
     .action(async (id: string, options: Options) =>
