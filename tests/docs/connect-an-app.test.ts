@@ -53,13 +53,13 @@ ln -s ${checkout}/node_modules .
 )
 
 /** Addresses as they are in this run. */
-const here = (text: string, origin: string): string =>
-  text.replaceAll('http://localhost:4000', origin).replaceAll('http://localhost:3000', server.url)
+const here = (text: string, origin: string, issuer = server.url): string =>
+  text.replaceAll('http://localhost:4000', origin).replaceAll('http://localhost:3000', issuer)
 
 /** Does what the commands of a part do, in a folder of its own for the app. */
-async function register({ commands }: Part, origin: string): Promise<string> {
+async function register({ commands }: Part, origin: string, issuer?: string): Promise<string> {
   const folder = await temporaryDirectory()
-  await desk.sh(here(commands, origin).replaceAll(/\.\.\/\w+/g, folder))
+  await desk.sh(here(commands, origin, issuer).replaceAll(/\.\.\/\w+/g, folder))
   return folder
 }
 
@@ -79,9 +79,13 @@ function run(folder: string) {
 }
 
 /** An app of the page, when it listens on a port of its own. */
-async function start(one: Part, port: string): Promise<{ origin: string; output: () => string }> {
+async function start(
+  one: Part,
+  port: string,
+  issuer?: string,
+): Promise<{ origin: string; output: () => string }> {
   const origin = `http://localhost:${await freePort()}`
-  const folder = await register(one, origin)
+  const folder = await register(one, origin, issuer)
   await writeFile(join(folder, 'app.mjs'), substitute(one.code, { [port]: new URL(origin).port }))
   const { closed, output } = run(folder)
   const ended = closed.then((said) => `it has ended: ${said}`)
@@ -148,7 +152,9 @@ test('Next.js: the same settings of Auth.js, for a client that is registered for
     expect(next.auth).toContain(lines(authJs.code, from, to))
   const commands = next.commands.replace(/^npm install next-auth@.*\n/m, '')
   const folder = await register({ commands, code: '' }, 'http://localhost:4000')
-  expect(parseEnv(await readFile(join(folder, '.env'), 'utf8'))).toMatchObject({
+  const env = parseEnv(await readFile(join(folder, '.env'), 'utf8'))
+  expect(Object.keys(env)).toEqual(['AUTH_SECRET', ...Object.keys(parseEnv(settings))])
+  expect(env).toMatchObject({
     OIDC_REDIRECT_URI: 'http://localhost:4000/api/auth/callback/latchkey',
     AUTH_SECRET: expect.stringMatching(/^[\da-f]{64}$/) as string,
   })
@@ -197,9 +203,9 @@ test('openid-client gets a token for a service, and jose lets it in: only it, an
   await writeFile(join(folder, 'app.mjs'), substitute(service.code, { 'http://localhost:8080': origin }))
   expect(await run(folder).closed).toMatch(/^200 \{"reader":"[\w-]+","books":\["The Trial"\]\}\n$/)
 
-  const ask = async (token?: string): Promise<unknown> => {
+  const ask = async (token?: string, at = origin): Promise<unknown> => {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-    const { status, headers: answered } = await fetch(`${origin}/books`, { headers })
+    const { status, headers: answered } = await fetch(`${at}/books`, { headers })
     return [status, answered.get('www-authenticate')]
   }
   expect(await ask()).toEqual([401, 'Bearer'])
@@ -207,12 +213,6 @@ test('openid-client gets a token for a service, and jose lets it in: only it, an
   const { id_token, access_token } = await getTokens(server)
   expect(await ask(id_token)).toEqual([401, 'Bearer error="invalid_token"'])
   expect(await ask(access_token)).toEqual([403, 'Bearer error="insufficient_scope", scope="read_books"'])
-})
-
-test('--env says what the page shows', async () => {
-  const names = (text: string): string[] => Object.keys(parseEnv(text))
-  const { stdout } = await desk.sh(
-    'npx latchkey client create --redirect-uris http://localhost:4000/callback --env',
-  )
-  expect(names(settings)).toEqual(names(stdout))
+  const alone = await start(api, '8080', `http://localhost:${await freePort()}`)
+  expect(await ask(access_token, alone.origin)).toEqual([500, null])
 })
