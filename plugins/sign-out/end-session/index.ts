@@ -222,7 +222,10 @@ function assertRegistered(redirectUri: string | undefined, client: Client): void
   if (redirectUri === undefined) return
   const registered = (client.metadata['post_logout_redirect_uris'] ?? []) as readonly string[]
   if (!registered.includes(redirectUri))
-    throw new OAuthError('invalid_request', 'the post_logout_redirect_uri is not registered for this client: they are compared to the letter')
+    throw new OAuthError(
+      'invalid_request',
+      'the post_logout_redirect_uri is not registered for this client, to the letter',
+    )
 }
 
 function viewOf(client: Client): ClientView {

@@ -19,7 +19,10 @@ function redirectUriOf(client: Client, { wire, repeated }: SentForm): string {
   const redirectUri = singleParameter('redirect_uri', wire, repeated, MAX_REDIRECT_URI)
   const registered = client.metadata['redirect_uris'] as readonly string[]
   if (!isRegisteredRedirectUri(redirectUri, registered))
-    throw new OAuthError('invalid_request', 'the redirect_uri is not registered for this client: they are compared to the letter')
+    throw new OAuthError(
+      'invalid_request',
+      'the redirect_uri is not registered for this client, to the letter',
+    )
   return redirectUri
 }
 

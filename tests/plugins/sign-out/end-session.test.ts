@@ -95,7 +95,9 @@ test('a client that is named has registered the address, or the request is refus
   for (const named of [{ id_token_hint }, { client_id: 'web' }, { id_token_hint, client_id: 'web' }]) {
     const page = agent.get(endSession({ ...named, post_logout_redirect_uri: 'https://evil.example/' }))
     expect(await shownError(page)).toEqual([400, 'invalid_request'])
-    expect((await page).body).toContain('the post_logout_redirect_uri is not registered for this client: they are compared to the letter')
+    expect((await page).body).toContain(
+      'the post_logout_redirect_uri is not registered for this client, to the letter',
+    )
   }
   expect(await isSignedIn(agent)).toBe(true)
 })
