@@ -87,8 +87,13 @@ export const OWN_EVENTS = {
   'user.recovery_codes_made': tells<{ readonly count: number }>(),
   /** In the place of a factor; `left` of them are good still. */
   'user.recovery_code_used': tells<{ readonly left: number }>(),
-  /** Of an account that there is not, only a keyed hash: what was typed may be a password. */
-  'user.sign_in_failed': tells<{ readonly account?: string }>(),
+  /** A code was mailed by which they sign in. */
+  'user.sign_in_code_sent': tells<Bag>(),
+  /**
+   * Of an account that there is not, only a keyed hash: what was typed may be a password. `method` is noted where it was another than the
+   * password, as `mail-code` is.
+   */
+  'user.sign_in_failed': tells<{ readonly account?: string; readonly method?: string }>(),
   /** From then on they can sign in by that upstream; `registered` is noted where their account was made by it. */
   'user.upstream_linked': tells<{
     readonly upstream: string

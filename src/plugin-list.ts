@@ -35,6 +35,7 @@ import language from '../plugins/language.ts'
 import login from '../plugins/login.ts'
 import pages from '../plugins/pages/index.ts'
 import mail from '../plugins/mail/index.ts'
+import mailCode from '../plugins/mail-code/index.ts'
 import notices from '../plugins/notices/index.ts'
 import ownData from '../plugins/own-data/index.ts'
 import par from '../plugins/requests/par.ts'
@@ -133,6 +134,7 @@ export const PLUGINS = [
   notices,
   webhooks,
   passkeys,
+  mailCode,
   forgotPassword,
   invitation,
   signUp,

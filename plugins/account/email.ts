@@ -10,7 +10,8 @@ import { waitFor } from '../../src/http/wait.ts'
 import { isMailAddress, NO_MAIL_ADDRESS } from '../../src/protocol/mail-address.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { ofUser, type ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
+import { ofUser } from '../../src/services/throttle/throttle-limits.ts'
+import { ASKED_MAILS } from '../mail/asked-mails.ts'
 import { readerOf } from '../mail/reader-of.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
@@ -24,13 +25,6 @@ const SAVED: Notice = { kind: 'success', text: message('Saved.') }
 /** Of what stands in the query: nobody can put another address there, nor one of another session. */
 const sentIn = ({ sid }: Session): string => `mail to confirm sent to in ${sid}`
 const KIND = 'confirm-email'
-/** Each mail counts: nobody is to be sent hundreds. */
-const LIMITS: ThrottleLimits = {
-  ownerOf: ofUser,
-  account: { failures: 10, recovery: 600 },
-  network: { failures: 40, recovery: 60 },
-  everywhere: { failures: 20, recovery: 600 },
-}
 
 interface Shown {
   notice?: Notice | null
@@ -41,7 +35,7 @@ interface Shown {
 
 export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
   const { oauth, kernel, serve, uri, userOf } = area
-  const throttle = oauth.throttle('confirm-email', LIMITS)
+  const throttle = oauth.throttle('confirm-email', { ...ASKED_MAILS, ownerOf: ofUser })
   const mailed = (): boolean => fastify.hasDecorator('letters') && fastify.letters.isOn()
 
   // Whose the address is already is looked up behind the request, which takes the same time for all. The mail says it, and nobody else is told.

@@ -22,11 +22,15 @@ const APPROVAL_CODES = message(
 )
 const OTHERS = message('Something was tried too often: it is refused for a while')
 const MAILS = message('Too many mails with a link were asked for: the next one has to wait a while')
+const MAIL_CODES = message('Too many wrong codes were tried: codes by mail are refused for a while')
+const CODES = message('Too many mails with a code were asked for: the next one has to wait a while')
 /** By the kind of attempt: at the account from one network, and from all of them. */
 const LIMITS: ReadonlyMap<string, readonly [Message, Message]> = new Map([
   ['user', [WRONG_PASSWORDS, WRONG_PASSWORDS_EVERYWHERE]],
   ['factor', [WRONG_CODES, WRONG_CODES_EVERYWHERE]],
   ['confirm-email', [MAILS, MAILS]],
+  ['mail-code', [MAIL_CODES, MAIL_CODES]],
+  ['mail-code-sending', [CODES, CODES]],
   ['device', [DEVICE_CODES, DEVICE_CODES]],
   ['ciba-user-code', [APPROVAL_CODES, APPROVAL_CODES]],
 ])
@@ -67,7 +71,9 @@ const WORDS: EventWords = {
         left,
       },
     ),
-  'user.sign_in_failed': message('A wrong password was tried'),
+  'user.sign_in_code_sent': message('A code to sign in was mailed to you'),
+  'user.sign_in_failed': ({ method }) =>
+    method === 'mail-code' ? message('A wrong code was tried') : message('A wrong password was tried'),
   'limit.reached': ({ kind, limit }) => {
     const [here, everywhere] = LIMITS.get(kind) ?? [OTHERS, OTHERS]
     return limit === 'everywhere' ? everywhere : here

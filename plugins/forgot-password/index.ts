@@ -12,8 +12,8 @@ import { isMailAddress, NO_MAIL_ADDRESS } from '../../src/protocol/mail-address.
 import { Type } from '../../src/protocol/schema.ts'
 import { usernameKey } from '../../src/protocol/username.ts'
 import { waitFor } from '../../src/http/wait.ts'
-import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
 import { serveNewPassword } from '../new-password-page.ts'
+import { ASKED_MAILS } from '../mail/asked-mails.ts'
 import { readHere } from '../mail/read-here.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
@@ -36,18 +36,12 @@ interface ForgotPassword extends FormTarget {
 const PATH = '/forgot-password'
 const RESET = '/reset-password'
 const KIND = 'password-reset'
-/** Each mail counts, whoever asks for it: nobody is to be sent hundreds. */
-const LIMITS: ThrottleLimits = {
-  account: { failures: 10, recovery: 600 },
-  network: { failures: 40, recovery: 60 },
-  everywhere: { failures: 20, recovery: 600 },
-}
 
 async function forgotPassword(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser, interactions, language, letters, pages } = fastify
   const { passwordResets } = kernelOf(fastify)
   const { basePath } = oauth.config
-  const throttle = oauth.throttle('forgot-password', LIMITS)
+  const throttle = oauth.throttle('forgot-password', ASKED_MAILS)
   await pages.add('forgot-password', new URL('../../templates/forgot-password.eta', import.meta.url))
 
   oauth.add('signInLink', {

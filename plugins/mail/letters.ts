@@ -27,10 +27,14 @@ export interface Letter {
   readonly subject: Words
   /** What people chose themselves, as their names, is a value of a message, and shown as it is. */
   readonly paragraphs: readonly Words[]
+  /** What people type where they came from, behind the first paragraph; none by default. */
+  readonly code?: string
   /** The one thing to do; null for none. Its address is ours: `oauth.issuer` and a path. */
   readonly button: { readonly text: Words; readonly href: string } | null
   /** What to do for who did not ask for it, and is not them. */
   readonly otherwise: Words
+  /** As of a mail. */
+  readonly until?: number
 }
 
 export interface Letters {
@@ -90,10 +94,11 @@ export async function renderLetter(
   const { html, text } = await layouts
   const { rich } = createMarkers(language)
   const say = (words: Words): string => oneLine(language.say(isolating(words, language.direction)))
-  const { subject, button, paragraphs, otherwise } = letter
+  const { subject, button, paragraphs, code = null, otherwise } = letter
   const model = {
     subject: say(isMessage(subject) ? withChanged(subject, shortened) : subject),
     paragraphs,
+    code,
     button: button === null ? null : { ...button, text: say(button.text) },
     otherwise,
   }
@@ -154,7 +159,8 @@ export function createLetters(fastify: FastifyInstance): Letters {
     isOn: oauth.mail.isOn,
     async send(to, letter, reader = NOBODY) {
       const language = await languages.of(reader)
-      return oauth.mail.send({ to, ...(await renderLetter(letter, site, language)) })
+      const until = letter.until === undefined ? {} : { until: letter.until }
+      return oauth.mail.send({ to, ...(await renderLetter(letter, site, language)), ...until })
     },
   }
 }

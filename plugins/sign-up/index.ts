@@ -13,9 +13,9 @@ import { isMailAddress, NO_MAIL_ADDRESS } from '../../src/protocol/mail-address.
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { usernameKey } from '../../src/protocol/username.ts'
-import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
 import type { AskedSignUp } from '../../src/services/users/sign-ups.ts'
 import { promptsOf } from '../interaction/prompt.ts'
+import { ASKED_MAILS } from '../mail/asked-mails.ts'
 import { readHere } from '../mail/read-here.ts'
 import type { PageCall } from '../pages/index.ts'
 import { createBrowserMarks } from './browser-mark.ts'
@@ -24,12 +24,6 @@ import { createSignUpForm, PATH, problemOf, type Problems } from './form.ts'
 import { confirmLetter, existingLetter } from './letters.ts'
 
 const KIND = 'sign-up'
-/** Each mail counts, whoever asks for it: nobody is to be sent hundreds. */
-const LIMITS: ThrottleLimits = {
-  account: { failures: 10, recovery: 600 },
-  network: { failures: 40, recovery: 60 },
-  everywhere: { failures: 20, recovery: 600 },
-}
 /** Languages of the page on which it was asked for, with spaces between; what an earlier version has enqueued does not say. */
 const Locales = Type.Optional(Type.String())
 /** Whoever has no account has chosen no language. */
@@ -51,7 +45,7 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
       throw new ConfigError('OIDC_SIGN_UP needs mails: set SMTP_URL and MAIL_FROM, or OIDC_SIGN_UP=off.')
   })
   const { basePath } = oauth.config
-  const throttle = oauth.throttle(KIND, LIMITS)
+  const throttle = oauth.throttle(KIND, ASKED_MAILS)
   const form = createSignUpForm(fastify)
   const marks = createBrowserMarks(fastify)
   await pages.add('sign-up-form', new URL('../../templates/sign-up.eta', import.meta.url))

@@ -46,6 +46,7 @@ const DISPATCHED: { readonly [Kind in keyof Dispatched]: Shape<Dispatched[Kind]>
     prompt: maybe(TEXT),
     autofill: maybe(TEXT),
     reaches: maybe(OBJECT),
+    isWayIn: maybe(FUNCTION),
     offer: FUNCTION,
     submit: FUNCTION,
     page: maybe(FUNCTION),

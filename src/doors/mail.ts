@@ -9,6 +9,12 @@ export interface Mail {
   readonly html?: string
 }
 
+/** A mail to be sent. */
+export interface OutgoingMail extends Mail {
+  /** When it has become of no use, in milliseconds since the epoch: one that waited for a mail server until then is given up. Default never. */
+  readonly until?: number
+}
+
 /**
  * Takes a mail on its way; its key is `default`. What it throws puts the mail off, and it is tried again for a day; an `Undeliverable` gives
  * it up at once. It may come twice where a process dies meanwhile.

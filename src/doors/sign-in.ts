@@ -50,6 +50,11 @@ export interface SignInMethod {
   readonly prompt?: string
   /** What it adds to the `autocomplete` of the user name's field, such as `webauthn` for what browsers suggest there; default nothing. */
   readonly autofill?: string
+  /**
+   * Whether this user, who may sign in, can do so by it without any record of the plugin's (`signsIn`), as by a verified address alone. Then it counts
+   * where the last way in must stay. Default no.
+   */
+  isWayIn?(user: User): boolean
   /** Its element; null where it has none. `typed` is what its form sent, where that had expired. */
   offer(asked: SignInAsked, call: BrowserCall, typed?: Wire): Promise<SignInElement | null>
   /**

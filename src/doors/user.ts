@@ -11,6 +11,11 @@ export interface User {
   readonly disabled: boolean
   /** When it is deleted, as they asked for, in milliseconds since the epoch; until then they can only keep it. Null where they did not ask. */
   readonly deletesAt: number | null
+  /**
+   * When all that was begun for them was ended last, in milliseconds since the epoch: by a new password, by disabling, by signing out elsewhere.
+   * What was given to them before is good for nothing any more. Null for never.
+   */
+  readonly endedAt: number | null
   /** Milliseconds since the epoch. */
   readonly createdAt: number
   readonly updatedAt: number

@@ -4,8 +4,8 @@
  * developers to read, and logged without what they say, as that may be a code or a link.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { type Mail, NoMailTransport } from '../doors/mail.ts'
-import type { Delivery } from '../doors/outbound.ts'
+import { type Mail, NoMailTransport, type OutgoingMail } from '../doors/mail.ts'
+import { type Delivery, Undeliverable } from '../doors/outbound.ts'
 import type { DoorRegistry } from '../doors/registry.ts'
 import { isMailAddress } from '../protocol/mail-address.ts'
 import { Type } from '../protocol/schema.ts'
@@ -16,7 +16,7 @@ export interface Mailer {
    * Stores it; from then on some process hands it to the transport, again and again for a day while that throws. Throws
    * `NoMailTransport` in production without a transport, and `TypeError` for what cannot be a mail.
    */
-  send(mail: Mail): Promise<void>
+  send(mail: OutgoingMail): Promise<void>
   /** Whether `send` has a way, or keeps: plugins that need mail are off without. */
   readonly isOn: () => boolean
   /** What had no transport in this process, the latest last; at most a hundred, and none in production. */
@@ -30,6 +30,7 @@ const Payload = Type.Object({
   subject: Type.String(),
   text: Type.String(),
   html: Type.Optional(Type.String()),
+  until: Type.Optional(Type.Number()),
 })
 /** Of a line that is a header: none may end early. */
 const LINE = /^[^\p{Cc}]{1,500}$/u
@@ -63,14 +64,17 @@ export function createMailer({ doors, outbox, production, log }: MailerOptions):
         kind: KIND,
         payload: Payload,
         // None more than was asked for: an optional member is there or not.
-        deliver: async ({ html, ...mail }) => owner.send(html === undefined ? mail : { ...mail, html }),
+        async deliver({ html, until = Infinity, ...mail }) {
+          if (until <= Date.now()) throw new Undeliverable('it had become of no use before it could be sent')
+          await owner.send(html === undefined ? mail : { ...mail, html })
+        },
       }
       doors.register('delivery', KIND, delivery)
     },
-    async send(mail) {
+    async send({ until, ...mail }) {
       if (!isMailAddress(mail.to)) throw new TypeError('a mail needs one address to go to')
       if (!LINE.test(mail.subject)) throw new TypeError('a mail needs a subject of one line')
-      if (transport() !== undefined) return outbox.enqueue(KIND, { ...mail })
+      if (transport() !== undefined) return outbox.enqueue(KIND, { ...mail, ...(until === undefined ? {} : { until }) })
       if (production) throw new NoMailTransport()
       kept.push(mail)
       if (kept.length > MOST_KEPT && kept.shift() !== undefined) dropped++

@@ -46,6 +46,10 @@ export const ProtocolSettings = {
     description:
       'whether people make accounts themselves: off, on, or with an address at one of these domains',
   }),
+  OIDC_MAIL_CODE: Type.Enum(['off', 'on'], {
+    default: 'off',
+    description: 'whether people sign in by a code that is mailed to their verified address: off, or on',
+  }),
   ADMIN_API: Type.Enum(['off', 'on'], {
     default: 'off',
     description:

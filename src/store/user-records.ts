@@ -8,9 +8,9 @@ export type UserRecordRow = Pick<UserRecord, (typeof READ)[number]>
 /** With whose it is. */
 export type PlacedRecordRow = Pick<UserRecord, 'kind' | 'id' | 'value'> & { userId: string }
 
-/** A password, which is no record; or a record, by its kind. */
+/** A password or another method, which is no record; or a record, by its kind. */
 export type WayInRow =
-  | { way: 'password'; id: null; value: null }
+  | { way: string; id: null; value: null }
   | { way: string; id: string; value: UserRecord['value'] }
 
 const READ = ['id', 'value', 'revision', 'createdAt', 'updatedAt'] as const

@@ -8,6 +8,7 @@ const OURS: Readonly<Partial<Record<EventType, Message>>> = {
   'user.signed_in': message('Signed in'),
   'user.sign_in_pending': message('Sign-in began, a factor is missing'),
   'user.sign_in_failed': message('Sign-in failed'),
+  'user.sign_in_code_sent': message('Sign-in code mailed'),
   'user.factor_failed': message('Second factor failed'),
   'user.factor_added': message('Second factor added'),
   'user.factor_removed': message('Second factor removed'),

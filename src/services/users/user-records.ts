@@ -1,6 +1,7 @@
 /** The door `users.records`: what plugins keep of a user, encrypted at rest where they ask for it. */
 import { ConfigError } from '../../config.ts'
 import { assertRecordKind, assertUserRecordOptions } from '../../doors/known-doors.ts'
+import type { SignInMethod } from '../../doors/sign-in.ts'
 import type { RecordOptions, UserRecord, UserRecords } from '../../doors/user-records.ts'
 import type { NewEvent } from '../../events.ts'
 import type { Bag } from '../../protocol/bag.ts'
@@ -10,19 +11,24 @@ import type { Database } from '../../store/database.ts'
 import type { Query, Statement } from '../../store/statement.ts'
 import { recordChange } from '../../store/changes.ts'
 import { statements, type UserRecordRow, type WayInRow } from '../../store/user-records.ts'
+import { statements as users } from '../../store/users.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { Directory } from '../directory.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { createRecordValues } from './record-values.ts'
 import type { OwnUserRegistry } from './user-registry.ts'
+import { toUser } from './user.ts'
 
 export interface UserRecordKeeper {
   /**
    * Records of one `kind`, a plugin's own; declared while the server starts. Throws `ConfigError` for a kind that is taken.
    */
   records<Value extends object = Bag>(kind: string, options?: RecordOptions<Value>): UserRecords<Value>
-  /** The ways by which a user can sign in now: `password` where they have one, and its kind for each record that `signsIn`. */
+  /**
+   * The ways by which a user can sign in now: `password` where they have one, its kind for each record that `signsIn`, and the names of the
+   * methods that are one without a record (`isWayIn`).
+   */
   waysIn(userId: string): Promise<readonly string[]>
   /** @internal The same in a transaction that has locked the user. */
   waysInBy(query: Query, userId: string): Promise<readonly string[]>
@@ -47,14 +53,14 @@ export interface UserRecordsOptions {
   feed: ChangeFeed
   directory: Pick<Directory, 'recordKindsOf'>
   box: SecretBox
-  /** Whether anybody can sign in by a password here; asked once the server has started. */
-  takesPasswords(): boolean
+  /** By their names; asked once the server has started. */
+  signInMethods(): ReadonlyMap<string, Pick<SignInMethod, 'isWayIn'>>
   createWith: OwnUserRegistry['createWith']
 }
 
 /** @internal */
 export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper {
-  const { database, audit, feed, directory, box, takesPasswords, createWith } = options
+  const { database, audit, feed, directory, box, signInMethods, createWith } = options
   const kinds = new Map<string, RecordOptions>()
 
   const values = createRecordValues(kinds, database, box)
@@ -72,9 +78,20 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
 
   async function waysBy(query: Query, userId: string): Promise<WayInRow[]> {
     const signingIn = [...kinds].filter(([, { signsIn = false }]) => signsIn !== false).map(([kind]) => kind)
-    const rows = await query(statements.waysIn, [userId, takesPasswords(), signingIn])
+    const rows = await query(statements.waysIn, [userId, signInMethods().has('password'), signingIn])
     const lead = await Promise.all(rows.map(async (row) => leadsIn(row, userId)))
-    return rows.filter((_row, index) => lead[index])
+    return [...rows.filter((_row, index) => lead[index]), ...(await methodsBy(query, userId))]
+  }
+
+  /** The methods that are a way in by themselves. */
+  async function methodsBy(query: Query, userId: string): Promise<WayInRow[]> {
+    const methods = [...signInMethods()].filter(([, { isWayIn }]) => isWayIn !== undefined)
+    const [row] = methods.length === 0 ? [] : await query(users.byId, [userId])
+    if (row === undefined) return []
+    const user = toUser(row)
+    return methods
+      .filter(([, { isWayIn }]) => isWayIn!(user))
+      .map(([way]) => ({ way, id: null, value: null }))
   }
 
   async function leadsIn({ way, id, value }: WayInRow, userId: string): Promise<boolean> {

@@ -87,14 +87,13 @@ export function createUserServices(options: UserServicesOptions): UserServices {
   const lasting = { idle: config.OIDC_SESSION_IDLE, expire: config.OIDC_SESSION_EXPIRE }
   const sessions = createSessions(database, audit, lasting)
   const consents = createConsents(database, audit, doors, audiences, givenBeside)
-  const takesPasswords = (): boolean => doors.owners('signInMethod').has('password')
   const records = createUserRecords({
     database,
     audit,
     feed,
     directory,
     box,
-    takesPasswords,
+    signInMethods: () => doors.owners('signInMethod'),
     createWith,
   })
   const exporting = createUserExport({ registry, records, artifacts, sessions, consents })

@@ -30,7 +30,7 @@ export function emailKeyOf({ claims }: Pick<UserRow, 'claims'>): string | null {
 
 /** @internal */
 export function toUser(row: UserRow): User {
-  const { id, username, roles, claims, disabledAt, deletionDueAt, createdAt, updatedAt } = row
+  const { id, username, roles, claims, disabledAt, deletionDueAt, strangersBefore, createdAt, updatedAt } = row
   return frozen({
     id,
     username,
@@ -38,6 +38,7 @@ export function toUser(row: UserRow): User {
     claims,
     disabled: disabledAt !== null && disabledAt !== undefined,
     deletesAt: deletionDueAt?.getTime() ?? null,
+    endedAt: strangersBefore?.getTime() ?? null,
     createdAt: createdAt.getTime(),
     updatedAt: updatedAt.getTime(),
   })

@@ -1,0 +1,67 @@
+/** Counts guesses at codes, by the address that they went to, which may be nobody's: six digits are few. */
+import type { FastifyInstance } from 'fastify'
+import type { BrowserCall } from '../../src/doors/interaction.ts'
+import type { User } from '../../src/doors/user.ts'
+import type { NewEvent } from '../../src/events.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { usernameKey } from '../../src/protocol/username.ts'
+import { NIL } from '../../src/protocol/uuid.ts'
+import { LIMITS, type ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
+import type { Verdict } from './codes.ts'
+
+export interface Guessed {
+  readonly verdict: Verdict
+  /** For the audit log, of one that was wrong. */
+  readonly event?: NewEvent
+}
+
+/** What `check` says of who has the address now. Throws 429, before anything is checked, for who has guessed wrong too often. */
+export type Guess = (
+  email: string,
+  call: BrowserCall,
+  check: (user: User | null) => Promise<Verdict>,
+) => Promise<Guessed>
+
+/**
+ * For one account from everywhere 20 at once and four an hour: a code is one of a million. Who has signed in with this browser before has 20, and 20 an
+ * hour, whatever others do.
+ */
+const GUESSES: Omit<ThrottleLimits, 'ownerOf'> = {
+  ...LIMITS,
+  everywhere: { failures: 20, recovery: 900 },
+  marked: { failures: 20, recovery: 180 },
+}
+
+export function createGuess(fastify: FastifyInstance): Guess {
+  const { oauth, browser } = fastify
+  const { box } = kernelOf(fastify)
+  const ownerOf = async (account: string) => {
+    const user = await oauth.users.findByEmail(account)
+    return user === null ? {} : { user: user.id }
+  }
+  const throttle = oauth.throttle('mail-code', { ...GUESSES, ownerOf })
+
+  function failureOf(user: User | null, account: string): NewEvent {
+    const type = 'user.sign_in_failed' as const
+    const hashed = box.hash(`audited user\0${account}`)
+    return user === null
+      ? { type, details: { method: 'mail-code', account: hashed } }
+      : { type, user: user.id, details: { method: 'mail-code' } }
+  }
+
+  return async (email, { request }, check) => {
+    const account = usernameKey(email) ?? email
+    const user = await oauth.users.findByEmail(email)
+    const mark = await browser.markOf(request, user ?? { id: NIL, username: email })
+    const attempt = await throttle.attempt(account, request.ip, mark)
+    try {
+      const verdict = await check(user)
+      if (verdict.is === 'right') attempt.succeeded()
+      if (verdict.is !== 'wrong') return { verdict }
+      await attempt.failed()
+      return { verdict, event: failureOf(user, account) }
+    } finally {
+      attempt.abandoned()
+    }
+  }
+}

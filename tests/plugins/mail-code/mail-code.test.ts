@@ -1,0 +1,298 @@
+/**
+ * Signing in by a code that comes by mail: from an app and back to it, once, in the browser that asked, for who has the address then and now.
+ * @needs latchkey-mail-code
+ */
+import { expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
+import {
+  askForCode,
+  CODE_SUBJECT,
+  digitsIn,
+  enterCode,
+  expectCodePage,
+  MAIL_CODE,
+  nextCode,
+  otherThan,
+  problemOn,
+} from '../../support/mail-code.ts'
+import { openMailbox } from '../../support/mailbox.ts'
+import { startServer } from '../../support/server.ts'
+import { answerOf, authorizationUrl, exchange, goThrough, SEED } from '../../support/sign-in.ts'
+import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
+
+const server = await startServer(MAIL_CODE, { seed: SEED })
+const { oauth } = server.server
+const { users } = oauth
+const mailbox = openMailbox(server)
+const PASSWORD = 'a password that nobody types'
+let count = 0
+
+interface Somebody {
+  readonly id: string
+  readonly username: string
+  readonly email: string
+}
+
+/** A person with a verified address of their own. */
+async function register(more: object = {}): Promise<Somebody> {
+  const username = `person-${++count}`
+  const email = `${username}@example.com`
+  const { id } = await users.create({ username, email, email_verified: true, password: PASSWORD, ...more })
+  return { id, username, email }
+}
+
+const newAgent = (): UserAgent => createUserAgent(server.url)
+
+/** The page that takes the code, in a browser of its own, and what was mailed. */
+async function begin(email: string, agent: UserAgent = newAgent(), parameters = {}) {
+  const page = await askForCode(agent, await agent.get(authorizationUrl(server, parameters)), email)
+  expectCodePage(page)
+  return { agent, page, code: await nextCode(mailbox, email) }
+}
+
+async function isIn({ agent, next }: { agent: UserAgent; next: Page }, id: string): Promise<void> {
+  const answer = answerOf(await goThrough(agent, next))
+  const { id_token: token } = (await (await exchange(server, answer.get('code')!)).json()) as { id_token: string }
+  const claims = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as object
+  expect(claims).toMatchObject({ sub: id, amr: ['otp'], acr: '1' })
+} // prettier-ignore
+
+async function events(type: string, user: string): Promise<readonly object[]> {
+  await kernelOf(server.server).audit.flush?.()
+  return server.database.query(
+    `select details from audit_events where type = '${type}' and user_id = '${user}' order by at`,
+  )
+}
+
+test('who comes from an app goes back to it, by an address that is typed in any case', async () => {
+  const { id, email, username } = await register()
+  const agent = newAgent()
+  const asked = await askForCode(agent, await agent.get(authorizationUrl(server)), ` ${email.toUpperCase()} `)
+  expectCodePage(asked)
+  const mail = await mailbox.next(email)
+  expect(mail.subject).toBe(CODE_SUBJECT)
+  for (const text of ['continue to web', `Account: ${username}`, '127.0.0.1', 'If this was not you'])
+    expect(mail.text).toContain(text)
+  expect(mail.html).toContain(digitsIn(mail))
+  const wrong = await enterCode(agent, asked, otherThan(digitsIn(mail)))
+  expectCodePage(wrong, 403)
+  expect(problemOn(wrong)).toContain('not right')
+  const code = digitsIn(mail)
+  await isIn({ agent, next: await enterCode(agent, wrong, `${code.slice(0, 3)} ${code.slice(3)}`) }, id)
+})
+
+test('without scripts, a user name leads to the page that asks for the address', async () => {
+  const { id, email } = await register()
+  const agent = newAgent()
+  const page = await askForCode(agent, await agent.get(authorizationUrl(server)), 'no address')
+  expect(findForm(page, 'mail-code-address')?.fields['email']).toBe('')
+  const none = await agent.submit(page, 'mail-code-address', { email: 'no address' })
+  expect([none.status, problemOn(none)]).toEqual([400, 'This must be an email address, such as alice@example.com.'])
+  const asked = await agent.submit(none, 'mail-code-address', { email })
+  await isIn({ agent, next: await enterCode(agent, asked, await nextCode(mailbox, email)) }, id)
+}) // prettier-ignore
+
+test('it is good once, in one browser and one interaction, and not when it is no six digits', async () => {
+  const { email } = await register()
+  const { agent, page, code } = await begin(email)
+  const thief = await begin(email)
+  expectCodePage(await enterCode(thief.agent, thief.page, code), 403)
+  const opened = await newAgent().get(page.url)
+  expect(findForm(opened, 'enter-code')).toBeUndefined()
+  for (const typed of ['', '12345', '1234567', 'abcdef', '12345x']) {
+    const refused = await enterCode(agent, page, typed)
+    expect([refused.status, problemOn(refused)]).toEqual([400, 'The code has six digits.'])
+  }
+  await enterCode(agent, page, code)
+  const again = await enterCode(agent, page, code)
+  expect(findForm(again, 'enter-code')).toBeUndefined()
+  const elsewhere = agent.clone()
+  elsewhere.cookies.delete('latchkey_session')
+  const spent = await enterCode(elsewhere, page, code)
+  expect([spent.status, problemOn(spent)]).toEqual([
+    403,
+    'This code is not good any more. Ask for another one.',
+  ])
+})
+
+test('of many at once, one is in', async () => {
+  const { email, id } = await register()
+  const { agent, page, code } = await begin(email)
+  await Promise.all(Array.from({ length: 8 }, async () => enterCode(agent.clone(), page, code)))
+  expect(await oauth.sessions.list(id)).toHaveLength(1)
+})
+
+test('five are tried of it, however many come at once; then the right one is refused too', async () => {
+  const { email, id } = await register()
+  const { agent, page, code } = await begin(email)
+  const guesses = Array.from({ length: 12 }, async () => enterCode(agent.clone(), page, otherThan(code)))
+  const said = (await Promise.all(guesses)).map(problemOn)
+  expect(said.filter((text) => text.includes('not right'))).toHaveLength(5)
+  expectCodePage(await enterCode(agent, page, code), 403)
+  expect(await events('user.sign_in_failed', id)).toHaveLength(5)
+})
+
+test('another code ends the one before, after a pause; the pause is told, and sent twice it is one mail', async () => {
+  const { email, id } = await register()
+  const { agent, page, code } = await begin(email)
+  const soon = await agent.submit(page, 'mail-code-more', { again: 'yes' })
+  expectCodePage(soon, 429)
+  expect(Number(soon.headers.get('retry-after'))).toBeGreaterThan(20)
+  expect(problemOn(soon)).toContain('A mail takes a moment')
+  await server.database.query(
+    `update artifacts set value = jsonb_set(value, '{sentAt}', to_jsonb((value->>'sentAt')::bigint - 31000)) where kind = 'mail-code'`,
+  )
+  const [one] = await Promise.all([1, 2, 3].map(async () => agent.submit(page, 'mail-code-more', { again: 'yes' })))
+  expectCodePage(one!)
+  const next = await nextCode(mailbox, email)
+  expect((await mailbox.all(email)).filter(({ subject }) => subject === CODE_SUBJECT)).toHaveLength(2)
+  expect(problemOn(await enterCode(agent, page, code))).toContain('not good any more')
+  await isIn({ agent, next: await enterCode(agent, one!, next) }, id)
+}) // prettier-ignore
+
+test('it is good for ten minutes', async () => {
+  const { email } = await register()
+  const { agent, page, code } = await begin(email)
+  await server.database.query(
+    `update artifacts set value = jsonb_set(value, '{sentAt}', to_jsonb((value->>'sentAt')::bigint - 600001)) where kind = 'mail-code'`,
+  )
+  expect(problemOn(await enterCode(agent, page, code))).toContain('not good any more')
+})
+
+test('two tabs of one interaction have one code: the latest address counts', async () => {
+  const [one, other] = [await register(), await register()]
+  const agent = newAgent()
+  const page = await agent.get(authorizationUrl(server))
+  const first = await askForCode(agent, page, one.email)
+  const second = await askForCode(agent, page, other.email)
+  const codes = [await nextCode(mailbox, one.email), await nextCode(mailbox, other.email)]
+  expect(problemOn(await enterCode(agent, first, codes[0]!))).toContain('not good any more')
+  expect(problemOn(await enterCode(agent, second, codes[0]!))).toContain('not right')
+  await isIn({ agent, next: await enterCode(agent, second, codes[1]!) }, other.id)
+})
+
+test('who would rather sign in another way is at the sign-in page again', async () => {
+  const { username, email } = await register()
+  const { agent, page } = await begin(email)
+  const back = await agent.submit(page, 'mail-code-more', { other: 'yes' })
+  expect(findForm(back, 'mail-code-form')).toBeDefined()
+  const answer = answerOf(await goThrough(agent, back, { username, password: PASSWORD }))
+  expect(answer.has('code')).toBe(true)
+})
+
+type Change = [what: string, change: (somebody: Somebody) => Promise<unknown>]
+
+test.each<Change>([
+  ['disabled', async ({ username }) => users.disable(username)],
+  [
+    'disabled and enabled again',
+    async ({ username }) => {
+      await users.disable(username)
+      await users.enable(username)
+    },
+  ],
+  ['deleted', async ({ username }) => users.delete(username)],
+  ['whose password is new', async ({ username }) => users.setPassword(username, 'quite another password')],
+  ['who asked for deletion', async ({ id }) => kernelOf(server.server).accountDeletions.request(id, 14)],
+  ['who signed out everywhere', async ({ id }) => oauth.sessions.endAll(id)],
+  ['whose address is another', async ({ username }) => users.update(username, { email: `new-${username}@example.com` })],
+  ['whose address is not verified any more', async ({ username }) => users.update(username, { email_verified: false })],
+  [
+    'whose address is somebody else’s by now',
+    async ({ username, email }) => {
+      await users.update(username, { email: `moved-${username}@example.com` })
+      await users.create({ username: `heir of ${username}`, email, email_verified: true })
+    },
+  ],
+])('a code that was mailed to somebody %s is good for nothing', async (_what, change) => {
+  const somebody = await register()
+  const { agent, page, code } = await begin(somebody.email)
+  await change(somebody)
+  const refused = await enterCode(agent, page, code)
+  expectCodePage(refused, 403)
+  expect(problemOn(refused)).toContain('not right')
+  expect(agent.cookies.has('latchkey_session')).toBe(false)
+}) // prettier-ignore
+
+test('who is called otherwise meanwhile is who they are, and who waits for deletion may keep their account', async () => {
+  const { id, username, email } = await register()
+  const { agent, page, code } = await begin(email)
+  await users.update(username, { username: `renamed-${username}` }, { mayRename: true })
+  await isIn({ agent, next: await enterCode(agent, page, code) }, id)
+  await kernelOf(server.server).accountDeletions.request(id, 14)
+  const other = await begin(email)
+  const kept = await enterCode(other.agent, other.page, other.code)
+  expect(kept.body).toContain('id="keep-account"')
+})
+
+test('nothing is mailed to an address that is nobody’s, not verified, or of a disabled user', async () => {
+  const disabled = await register()
+  await users.disable(disabled.username)
+  const unverified = await register({ email_verified: false })
+  for (const email of [disabled.email, unverified.email, 'nobody@example.com']) {
+    const agent = newAgent()
+    const page = await askForCode(agent, await agent.get(authorizationUrl(server)), email)
+    expectCodePage(page)
+    expect(problemOn(await enterCode(agent, page, '123456'))).toContain('not right')
+    expect(await mailbox.all(email)).toEqual([])
+  }
+})
+
+test('it signs in to our own pages, and shows once more who is there, by the address that is theirs', async () => {
+  const { id, email } = await register({ password: undefined })
+  const agent = newAgent()
+  const page = await askForCode(agent, await agent.get(`${server.url}/account/security`), email)
+  const security = await enterCode(agent, page, await nextCode(mailbox, email))
+  expect(security.url).toBe(`${server.url}/account/security`)
+  expect(security.body).toContain(`We mail`.toLowerCase())
+  expect(security.body).toContain(email)
+  for (const parameters of [{ prompt: 'login' }, { max_age: '0' }]) {
+    const once = await agent.get(authorizationUrl(server, parameters))
+    // They never had a password.
+    expect([findForm(once, 'login'), findForm(once, 'mail-code-form') !== undefined]).toEqual([
+      undefined,
+      true,
+    ])
+    const asked = await agent.submit(once, 'mail-code-form')
+    expectCodePage(asked)
+    await isIn({ agent, next: await enterCode(agent, asked, await nextCode(mailbox, email)) }, id)
+  }
+})
+
+test('who has no verified address is not offered it once more, and whose address goes meanwhile is asked otherwise', async () => {
+  const { username, email } = await register()
+  const agent = newAgent()
+  await goThrough(agent, await agent.get(authorizationUrl(server)), { username, password: PASSWORD })
+  const once = await agent.get(authorizationUrl(server, { prompt: 'login' }))
+  await users.update(username, { email_verified: false })
+  const back = await agent.submit(once, 'mail-code-form')
+  expect([findForm(back, 'mail-code-form'), findForm(back, 'login') !== undefined]).toEqual([undefined, true])
+  expect(await mailbox.all(email)).toEqual([])
+})
+
+test('it counts as a way in, so that the password can go, and not without a verified address', async () => {
+  const { id, username } = await register()
+  expect(await users.waysIn(id)).toEqual(['password', 'mail-code'])
+  await kernelOf(server.server).users.removePassword(id)
+  expect(await users.waysIn(id)).toEqual(['mail-code'])
+  await users.update(username, { email_verified: false })
+  expect(await users.waysIn(id)).toEqual([])
+})
+
+test('a second factor is asked for after it, and the session waits until then', async () => {
+  const { id, email } = await register()
+  const { agent, page, code } = await begin(email, newAgent(), { acr_values: '2' })
+  const next = await enterCode(agent, page, code)
+  expect(next.body).toContain('id="totp"')
+  expect(await oauth.sessions.list(id)).toMatchObject([{ pending: true, amr: ['otp'] }])
+})
+
+test('what happened is in the log, and no code is', async () => {
+  const { id, email } = await register()
+  const { agent, page, code } = await begin(email)
+  await enterCode(agent, page, code)
+  expect(await events('user.sign_in_code_sent', id)).toHaveLength(1)
+  expect(await events('user.signed_in', id)).toMatchObject([{ details: { amr: ['otp'] } }])
+  const rows = JSON.stringify(await server.database.query('select * from artifacts, outbox'))
+  expect(rows + server.output()).not.toContain(code)
+})
