@@ -56,7 +56,9 @@ async function login(fastify: FastifyInstance): Promise<void> {
       const result = await signInPage.submit(interaction, note, wire, call, part)
       if ('page' in result || 'elsewhere' in result) return result
       if ('state' in result) return { note: result satisfies Note }
-      const session = await browser.signIn(call, result.proof, interaction.request)
+      const { isOnce = false, ...proof } = result.proof
+      const signIn = isOnce ? { ...proof, form: wire } : proof
+      const session = await browser.signIn(call, signIn, interaction.request)
       if (session === null) return { ...(await signInPage.show(interaction, note, call)), status: 403 }
       return { note: noteOf(session, interaction.session) satisfies Note, session }
     },

@@ -96,6 +96,7 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     remember,
     isNews,
     changed,
+    id,
   )
 
   fastify.decorate('browser', {

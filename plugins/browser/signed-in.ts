@@ -16,7 +16,7 @@ import { createSessionsByCookie, type Follower, type SessionCookies } from './se
 
 export type BrowserSignIn = Pick<SignIn, 'amr' | 'acr' | 'authenticatedAt'> & {
   user: Pick<User, 'id' | 'updatedAt' | 'username'>
-  /** What renews the session of who is signed in: sent twice, it leads to one session. */
+  /** What shows what is good once, or renews the session of who is signed in: sent twice, it leads to one session. */
   form?: Wire
 }
 
@@ -54,6 +54,8 @@ export function createSignedIn(
   /** Whether it is to be noted that this account has not signed in with the browser before. */
   isNews: (request: FastifyRequest, user: Pick<User, 'id' | 'username'>) => Promise<boolean>,
   changed: Follower,
+  /** What tells the browser apart before anybody is signed in. */
+  idOf: (call: BrowserCall) => string,
 ): SignedIn {
   const { sessions, pendingSessions, assurance, directory, box } = kernel
   const byCookie = createSessionsByCookie(kernel, cookies, changed)
@@ -98,18 +100,19 @@ export function createSignedIn(
       const former = cookies.pending.read(call.request)
       const isMissing = async (): Promise<boolean> =>
         (await assurance.missing(user.id, { amr, acr }, asked)).length > 0
-      const begin = async (): Promise<Session | null> => {
-        const pending = await pendingSessions.begin(from, former)
-        return pending && wait(call, pending)
-      }
-      if (await isMissing()) return begin()
-      const newBrowser = await isNews(call.request, user)
       const before = cookies.session.read(call.request)
-      const value = before === undefined || form === undefined ? undefined : next.after(call, before, form)
+      const known = form === undefined ? '' : (before ?? former ?? idOf(call))
+      const value = form === undefined ? undefined : next.after(call, known, form)
       // Of the same form at once one starts it; one that comes a little later may come in the next turn of what leads there.
-      const rise = async () => (value === undefined ? null : risenBy(call, before!, form))
+      const rise = async () => (value === undefined ? null : risenBy(call, known, form))
+      const begin = async (): Promise<Session | null> => {
+        const pending = await pendingSessions.begin(from, former, value)
+        return pending === null ? rise() : wait(call, pending)
+      }
       const risenBefore = await rise()
       if (risenBefore !== null) return risenBefore
+      if (await isMissing()) return begin()
+      const newBrowser = await isNews(call.request, user)
       const started = await sessions.start({ ...from, newBrowser }, before, value)
       if (started === null) {
         const risen = await rise()

@@ -26,7 +26,7 @@ interface Counting {
   /** Milliseconds since the epoch. */
   readonly sentAt: number
   readonly tries: number
-  readonly isSpent?: true
+  readonly spent?: { readonly by: string; readonly at: number }
 }
 
 export interface Opened extends Asked {
@@ -54,6 +54,8 @@ export interface MailCodes {
   digitsFor(id: string, asked: Asked, user: User): Promise<string | null>
   /** Whether the digits are those that were mailed to `user`, whose address it is now: that is spent, or one try is. */
   check(id: string, asked: Asked, digits: string, user: User | null): Promise<Verdict>
+  /** Whom these digits have signed in a moment ago, as by the first of a double click; null for nobody, which is a try. */
+  findSpent(id: string, digits: string): Promise<User | null>
 }
 
 /** Seconds. */
@@ -61,6 +63,8 @@ const LIFETIME = 600
 /** Seconds before the next one: mails take a while, and the next one ends the one that is on its way. */
 const PAUSE = 30
 const TRIES = 5
+/** Milliseconds: a double click comes at once. */
+const TWICE_WITHIN = 10_000
 /** Seconds: no interaction lasts longer. */
 const LONGEST = 3600 + LIFETIME
 /** Of codes. */
@@ -94,12 +98,18 @@ export function createMailCodes(oauth: OAuth): MailCodes {
     return String(number % RANGE).padStart(6, '0')
   }
 
+  async function isOf(id: string, nonce: string, user: User | null, digits: string): Promise<boolean> {
+    const address = user === null ? null : verifiedAddressOf(user)
+    const expected = await digitsOf(id, nonce, user?.id ?? '', address ?? '')
+    return timingSafeEqual(Buffer.from(digits), Buffer.from(expected))
+  }
+
   /** Whether a code that was sent then may sign this user in; theirs alone ends with what ends all of theirs. */
   const isFor = ({ disabled, endedAt }: User, { sentAt }: Counting): boolean =>
     !disabled && (endedAt === null || endedAt <= sentAt)
 
-  const isOver = ({ nonce, tries, isSpent, ...at }: Counting, asked: Asked): boolean =>
-    nonce !== asked.nonce || tries >= TRIES || isSpent === true || endOf(at) <= Date.now()
+  const isOver = ({ nonce, tries, spent, ...at }: Counting, asked: Asked): boolean =>
+    nonce !== asked.nonce || tries >= TRIES || spent !== undefined || endOf(at) <= Date.now()
 
   function openedBy({ nonce, sentAt }: Counting, email: string, isNew: boolean): Opened {
     const pause = Math.ceil((sentAt + PAUSE * 1000 - Date.now()) / 1000)
@@ -107,7 +117,8 @@ export function createMailCodes(oauth: OAuth): MailCodes {
   }
 
   async function findIn(counting: Counting | null, email: string): Promise<Opened | null> {
-    if (counting === null || counting.isSpent === true || counting.to !== (await addressed(email))) return null
+    if (counting === null || counting.spent !== undefined || counting.to !== (await addressed(email)))
+      return null
     const opened = openedBy(counting, email, false)
     return opened.pause > 0 ? opened : null
   }
@@ -147,13 +158,25 @@ export function createMailCodes(oauth: OAuth): MailCodes {
       const counting = await stored.get(id)
       if (counting === null || isOver(counting, asked)) return { is: 'over' }
       // Of nobody it takes as long.
-      const expected = await digitsOf(id, asked.nonce, user?.id ?? '', (user && verifiedAddressOf(user)) ?? '')
-      const isRight = timingSafeEqual(Buffer.from(digits), Buffer.from(expected))
+      const isRight = await isOf(id, asked.nonce, user, digits)
       const taken: Counting | null =
-        isRight && user !== null && isFor(user, counting) ? { ...counting, isSpent: true } : null
+        isRight && user !== null && isFor(user, counting)
+          ? { ...counting, spent: { by: user.id, at: Date.now() } }
+          : null
       const next = taken ?? { ...counting, tries: counting.tries + 1 }
       if (!(await stored.replace(id, counting, next))) return mailCodes.check(id, asked, digits, user)
       return taken === null ? { is: 'wrong' } : { is: 'right', user: user! }
+    },
+
+    async findSpent(id, digits) {
+      const counting = await stored.get(id)
+      const { by = '', at = 0 } = counting?.spent ?? {}
+      if (counting === null || at + TWICE_WITHIN < Date.now() || counting.tries >= TRIES) return null
+      const user = await oauth.findUser(by)
+      if (user !== null && isFor(user, counting) && (await isOf(id, counting.nonce, user, digits)))
+        return user
+      await stored.replace(id, counting, { ...counting, tries: counting.tries + 1 })
+      return null
     },
   }
   return mailCodes

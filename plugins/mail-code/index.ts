@@ -16,9 +16,7 @@ async function mailCode(fastify: FastifyInstance): Promise<void> {
     )
   fastify.addHook('onReady', async () => {
     if (!fastify.letters.isOn())
-      throw new ConfigError(
-        'OIDC_MAIL_CODE needs mails: set SMTP_URL and MAIL_FROM, or OIDC_MAIL_CODE=off.',
-      )
+      throw new ConfigError('OIDC_MAIL_CODE needs mails: set SMTP_URL and MAIL_FROM, or OIDC_MAIL_CODE=off.')
     await codes.assertReady()
   })
   const codes = createMailCodes(fastify.oauth)

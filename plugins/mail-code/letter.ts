@@ -28,7 +28,7 @@ export function codeLetter(letter: CodeLetter): Letter {
       app === undefined
         ? message('Enter this code to sign in at {host}:', { host })
         : message('Enter this code to sign in at {host} and continue to {app}:', { host, app }),
-      message('It is good for ten minutes, once, and in the browser alone in which it was asked for.'),
+      message('It is good for ten minutes, once, and only in the browser in which it was asked for.'),
       message('Account: {username}', { username }),
       message('Asked for by: {browser}, from the address {address}', {
         browser: describeUserAgent(userAgent ?? null),
@@ -39,7 +39,7 @@ export function codeLetter(letter: CodeLetter): Letter {
     code: digits,
     button: null,
     otherwise: message(
-      'If this was not you, do nothing: nobody comes in without the code. Give it to nobody, whoever asks you for it; we never do.',
+      'If this was not you, do nothing: nobody can sign in without the code. Give it to nobody; we never ask for it.',
     ),
     until,
   }

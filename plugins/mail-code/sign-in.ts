@@ -51,7 +51,7 @@ interface MailCodePage extends FormTarget {
 /** Its name, in addresses, in notes, and among the ways in. */
 const METHOD = 'mail-code'
 /** RFC 8176 §2, and one factor. */
-const SHOWN = { amr: ['otp'], acr: '1' } as const
+const SHOWN = { amr: ['otp'], acr: '1', isOnce: true } as const
 /** What leads to the page that asks for the address. */
 const ADDRESS = { asks: 'address' } as const
 /** What leads to the sign-in page. */
@@ -59,7 +59,7 @@ const NONE = { state: null }
 const NOT_SIX = message('The code has six digits.')
 const WRONG = message('That code is not right. Look for the latest mail: only its code is good.')
 const OVER = message('This code is not good any more. Ask for another one.')
-const TOO_SOON = message('A mail takes a moment, and a new code ends the one before.')
+const TOO_SOON = message('A mail takes a moment. A new code ends the one before.')
 
 /** Whose mails may sign them in: the address is confirmed to be theirs. */
 export function isWayIn(user: User): boolean {
@@ -97,7 +97,11 @@ export async function addSignIn(fastify: FastifyInstance, codes: MailCodes, send
     status = 200,
   ): StepPage {
     const { error = null, wait = null, notYet = null } = shown
-    return { page: 'mail-code', model: { email, error, wait, notYet, mails: readHere(fastify, call) }, status }
+    return {
+      page: 'mail-code',
+      model: { email, error, wait, notYet, mails: readHere(fastify, call) },
+      status,
+    }
   }
 
   /** What was typed on the sign-in page is a user name or an address. */
@@ -121,7 +125,8 @@ export async function addSignIn(fastify: FastifyInstance, codes: MailCodes, send
   async function askAgain(asked: SignInAsked, before: Asked, call: BrowserCall) {
     try {
       const { email, nonce, isNew, pause: seconds } = await send(asked, before.email, call)
-      if (isNew) return { state: { email, nonce } satisfies Asked }
+      // Sent twice, it is one.
+      if (isNew || nonce !== before.nonce) return { state: { email, nonce } satisfies Asked }
       call.reply.header('retry-after', seconds)
       const wait = { seconds, until: new Date(Date.now() + seconds * 1000) }
       return codePage(before, call, { notYet: { text: TOO_SOON, wait } }, 429)
@@ -131,19 +136,30 @@ export async function addSignIn(fastify: FastifyInstance, codes: MailCodes, send
     }
   }
 
+  /** Of a code that came once more, as by a double click. */
+  async function proofAgain(id: string, digits: string): Promise<{ proof: Proof } | null> {
+    const user = await codes.findSpent(id, digits)
+    return user && { proof: { user, ...SHOWN } }
+  }
+
   async function enter(
-    { id }: SignInAsked,
-    before: Asked,
+    { id, state }: SignInAsked,
     typed: string,
     call: BrowserCall,
-  ): Promise<{ proof: Proof } | RefusalPage> {
+  ): Promise<{ proof: Proof } | RefusalPage | typeof NONE> {
     const digits = typed.normalize('NFKC').replaceAll(/[\s\p{Pd}]/gu, '')
-    if (!/^\d{6}$/.test(digits)) return codePage(before, call, { error: NOT_SIX }, 400)
+    const before = isAsked(state) ? state : null
+    const isCode = /^\d{6}$/.test(digits)
+    if (!isCode) return before === null ? NONE : codePage(before, call, { error: NOT_SIX }, 400)
+    // What was noted of it, once somebody has signed in by it, is that alone.
+    if (before === null) return (await proofAgain(id, digits)) ?? NONE
     try {
       const { verdict, event } = await guess(before.email, call, async (user) =>
         codes.check(id, before, digits, user),
       )
       if (verdict.is === 'right') return { proof: { user: verdict.user, ...SHOWN } }
+      const again = verdict.is === 'over' ? await proofAgain(id, digits) : null
+      if (again !== null) return again
       call.request.log.info('sign-in refused')
       const refused = codePage(before, call, { error: verdict.is === 'wrong' ? WRONG : OVER }, 403)
       return event === undefined ? refused : { ...refused, event }
@@ -165,9 +181,11 @@ export async function addSignIn(fastify: FastifyInstance, codes: MailCodes, send
       const { code, again, other, ...typed } = parse(wire)
       const { state } = asked
       if (other !== undefined) return NONE
-      if (code === undefined && again === undefined) return ask(asked, typed, call)
-      if (!isAsked(state)) return NONE
-      return code === undefined ? askAgain(asked, state, call) : enter(asked, state, code, call)
+      if (again !== undefined) return isAsked(state) ? askAgain(asked, state, call) : NONE
+      // What is empty is absent.
+      const isEmpty = asked.known === null && typed.username === undefined && typed.email === undefined
+      if (code !== undefined || (isEmpty && isAsked(state))) return enter(asked, code ?? '', call)
+      return ask(asked, typed, call)
     },
   })
 }

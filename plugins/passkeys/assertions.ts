@@ -44,7 +44,11 @@ export interface Assertions {
   /** `allowed` are the passkeys that will do, all where there are none; `verifies` asks for PIN, finger or face. */
   ask(asked: Asked, allowed: readonly KnownPasskey[], verifies: boolean): AssertionForm
   /** Who it is, and how sure that is; or what to tell them. */
-  take(asked: Asked, wire: Wire, call: BrowserCall): Promise<{ proof: Required<Proof> } | Refusal>
+  take(
+    asked: Asked,
+    wire: Wire,
+    call: BrowserCall,
+  ): Promise<{ proof: Proof & Pick<Required<Proof>, 'acr'> } | Refusal>
 }
 
 export const ONE_FACTOR = '1'
@@ -79,7 +83,10 @@ export function createAssertions(
     return refusal()
   }
 
-  async function check({ id, known }: Asked, wire: Wire): Promise<{ proof: Required<Proof> } | Refusal> {
+  async function check(
+    { id, known }: Asked,
+    wire: Wire,
+  ): Promise<{ proof: Proof & Pick<Required<Proof>, 'acr'> } | Refusal> {
     const { issued = '', credential = '' } = parse(wire)
     const response = readAssertion(credential)
     if (response === null) return refusal()
@@ -105,7 +112,7 @@ export function createAssertions(
     asked: Asked,
     wire: Wire,
     address: string,
-  ): Promise<{ proof: Required<Proof> } | Refusal> {
+  ): Promise<{ proof: Proof & Pick<Required<Proof>, 'acr'> } | Refusal> {
     const attempt = await throttle.attempt(null, address)
     try {
       const result = await check(asked, wire)

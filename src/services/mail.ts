@@ -74,7 +74,8 @@ export function createMailer({ doors, outbox, production, log }: MailerOptions):
     async send({ until, ...mail }) {
       if (!isMailAddress(mail.to)) throw new TypeError('a mail needs one address to go to')
       if (!LINE.test(mail.subject)) throw new TypeError('a mail needs a subject of one line')
-      if (transport() !== undefined) return outbox.enqueue(KIND, { ...mail, ...(until === undefined ? {} : { until }) })
+      if (transport() !== undefined)
+        return outbox.enqueue(KIND, { ...mail, ...(until === undefined ? {} : { until }) })
       if (production) throw new NoMailTransport()
       kept.push(mail)
       if (kept.length > MOST_KEPT && kept.shift() !== undefined) dropped++

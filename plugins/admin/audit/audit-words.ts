@@ -116,6 +116,7 @@ const TELLING = [
   'name',
   'reason',
   'factor',
+  'method',
 ] as const
 
 /** What the server wrote down in English, by the name of the detail, and can say otherwise. All else are terms, or others' words. */
@@ -144,6 +145,7 @@ const SAID: Readonly<Partial<Record<string, ReadonlyMap<unknown, Message>>>> = {
     ['authenticator', message('authenticator app')],
     ['recovery-codes', message('recovery codes')],
   ]),
+  method: new Map([['mail-code', message('code by mail')]]),
 }
 
 export interface Told {

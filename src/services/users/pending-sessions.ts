@@ -20,9 +20,10 @@ import {
 
 export interface PendingSessions {
   /**
-   * Begins one, in the place of what the browser had as `former`. Null for a user who was disabled or changed meanwhile.
+   * Begins one under the token `next`, in the place of what the browser had as `former`. Null for a user who was disabled or changed meanwhile,
+   * and where there is one under that token.
    */
-  begin(signIn: SignIn, former?: string): Promise<Started | null>
+  begin(signIn: SignIn, former?: string, next?: string): Promise<Started | null>
   /** Null when it has ended, or its user was disabled or changed. */
   find(token: string): Promise<Session | null>
   /** The factors that it has from now on, under the token `next`; null when it has ended. */
@@ -61,10 +62,10 @@ export function createPendingSessions(
   lasting: Lasting,
 ): PendingSessions {
   return {
-    async begin(signIn, former) {
+    async begin(signIn, former, token = newToken()) {
       const { user, amr, acr = null } = signIn
-      const [token, authenticatedAt] = [newToken(), Date.now()]
-      const row = await audit.transaction(async (query, note) => {
+      const authenticatedAt = Date.now()
+      const beginning = audit.transaction(async (query, note) => {
         const [begun] = await query(statements.begin, [
           ...beginningOf({ ...signIn, authenticatedAt }, token, former),
           new Date(user.updatedAt),
@@ -75,6 +76,11 @@ export function createPendingSessions(
         if (begun !== undefined)
           note({ type: 'user.sign_in_pending', user: user.id, details: { sid: begun.sid, amr: [...amr] } })
         return begun
+      })
+      const row = await beginning.catch((error: unknown) => {
+        // The same form led to the same token.
+        if (isDuplicate(error)) return undefined
+        throw error
       })
       if (row === undefined) return null
       return {

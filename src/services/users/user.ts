@@ -30,7 +30,8 @@ export function emailKeyOf({ claims }: Pick<UserRow, 'claims'>): string | null {
 
 /** @internal */
 export function toUser(row: UserRow): User {
-  const { id, username, roles, claims, disabledAt, deletionDueAt, strangersBefore, createdAt, updatedAt } = row
+  const { id, username, roles, claims, disabledAt, deletionDueAt, strangersBefore, createdAt, updatedAt } =
+    row
   return frozen({
     id,
     username,
