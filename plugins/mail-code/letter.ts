@@ -39,7 +39,8 @@ export function codeLetter(letter: CodeLetter): Letter {
     code: digits,
     button: null,
     otherwise: message(
-      'If this was not you, do nothing: nobody can sign in without the code. Give it to nobody; we never ask for it.',
+      'If this was not you, do nothing: nobody can sign in without the code. Tell it to nobody, and enter it only at {host}.',
+      { host },
     ),
     until,
   }

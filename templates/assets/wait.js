@@ -3,8 +3,8 @@ const { dataset: labels, parentElement: place } = document.currentScript
 // In a copy of the sign-in page that is older than the others, the script stands beside the form.
 const counter = place.querySelector('[role="timer"]')
 const box = counter.closest('[role="alert"]')
-const { form } = document.querySelector(`[aria-describedby~="${box.id}"]`)
-const button = form.querySelector('.primary')
+const waiting = document.querySelector(`[aria-describedby~="${box.id}"]`)
+const button = waiting.type === 'submit' ? waiting : waiting.form.querySelector('.primary')
 const end = performance.now() + Number(counter.textContent) * 1000
 /** Seconds: nobody counts more, and the time of day is what they go by. */
 const MANY = 90

@@ -3,6 +3,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { ask, CALL_CENTRE, CIBA_SEED, CIBA_SETTINGS } from './ciba.ts'
 import type { TestServer } from './server.ts'
 import { authorizationUrl, SEED } from './sign-in.ts'
+import { askForCode, CODE_SUBJECT, MAIL_CODE } from './mail-code.ts'
 import { startLyingProvider } from './lying-provider.ts'
 import { createUserAgent, type UserAgent } from './user-agent.ts'
 import { isThere } from './left-out.ts'
@@ -20,6 +21,7 @@ const UPSTREAM = {
 }
 export const LETTERS_SETTINGS = {
   ...CIBA_SETTINGS,
+  ...MAIL_CODE,
   OIDC_SIGN_UP: 'on',
   NOTIFY_NEW_BROWSERS: true,
   UNSAFE_OUTBOUND_ORIGINS: provider.issuer,
@@ -122,6 +124,15 @@ export const ALL_LETTERS: readonly Known[] = [
     needs: ['latchkey-forgot-password'],
     cause: async ({ url }, { email }, headers) =>
       send(createUserAgent(url, headers), `${url}/forgot-password`, 'forgot-password', { email }),
+  },
+  {
+    by: 'mail-code/letter.ts codeLetter',
+    subject: CODE_SUBJECT,
+    needs: ['latchkey-mail-code', 'latchkey-login'],
+    async cause({ url }, { email }, headers) {
+      const agent = createUserAgent(url, headers)
+      await askForCode(agent, await agent.get(`${url}/sign-in`), email)
+    },
   },
   {
     by: 'invitation/letter.ts invitationLetter',

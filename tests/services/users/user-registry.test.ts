@@ -23,6 +23,7 @@ test('a user is found by name in either case, by id, and in the directory; never
     claims: { email: 'alice@example.com', email_verified: true, address: { country: 'IS' } },
     disabled: false,
     deletesAt: null,
+    endedAt: null,
     createdAt: expect.any(Number) as unknown,
     updatedAt: expect.any(Number) as unknown,
   })
