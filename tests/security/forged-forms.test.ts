@@ -1,6 +1,7 @@
 /** Cross-site request forgery: no form that changes anything gets through unless a page of ours was its origin. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { shownError } from '../support/error-page.ts'
+import { MAIL_CODE } from '../support/mail-code.ts'
 import { routesOf } from '../support/routes.ts'
 import { startServer } from '../support/server.ts'
 import { authorizationUrl, BOB, goThrough, SEED } from '../support/sign-in.ts'
@@ -14,6 +15,7 @@ import {
   CONFIRM_SIGN_UP,
   CONSENT,
   DEVICE,
+  ENTER_MAIL_CODE,
   FORGOT_PASSWORD,
   KEEP_ACCOUNT,
   type FormKind,
@@ -21,6 +23,7 @@ import {
   formsThere,
   INVITATION,
   LOGIN,
+  MAIL_CODE_BUTTON,
   type OpenForm,
   RESET_PASSWORD,
   SET_PASSWORD,
@@ -32,12 +35,18 @@ import {
 } from './forms.ts'
 
 const server = await startServer(
-  { OIDC_CIBA: true, OIDC_SIGN_UP: 'on', OIDC_REGISTRATION: 'token', OIDC_CLIENT_METADATA_DOCUMENTS: 'any' },
+  {
+    ...MAIL_CODE,
+    OIDC_CIBA: true,
+    OIDC_SIGN_UP: 'on',
+    OIDC_REGISTRATION: 'token',
+    OIDC_CLIENT_METADATA_DOCUMENTS: 'any',
+  },
   { seed: SEED },
 )
 const FORM = 'application/x-www-form-urlencoded'
 /** The setup before the administration: it makes the first administrator. */
-const KINDS: Record<string, FormKind> = formsThere<Record<string, FormKind>>({ setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'kept account': KEEP_ACCOUNT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, invitation: INVITATION, 'confirm an address': CONFIRM_EMAIL, 'sign-up': SIGN_UP, 'confirm a sign-up': CONFIRM_SIGN_UP, 'confirm a newcomer': CONFIRM_NEWCOMER, device: DEVICE, ...ADMINISTRATION, ...ACCOUNT }) // prettier-ignore
+const KINDS: Record<string, FormKind> = formsThere<Record<string, FormKind>>({ setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, 'code by mail': MAIL_CODE_BUTTON, 'enter a code': ENTER_MAIL_CODE, consent: CONSENT, 'kept account': KEEP_ACCOUNT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, invitation: INVITATION, 'confirm an address': CONFIRM_EMAIL, 'sign-up': SIGN_UP, 'confirm a sign-up': CONFIRM_SIGN_UP, 'confirm a newcomer': CONFIRM_NEWCOMER, device: DEVICE, ...ADMINISTRATION, ...ACCOUNT }) // prettier-ignore
 
 interface Sent {
   url?: string
@@ -63,7 +72,7 @@ async function send(
 
 /** Waits for what the form before has set going. */
 async function mailed(): Promise<void> {
-  const underWay = `select from outbox where given_up_at is null and kind in ('password-reset', 'sign-up', 'invitation', 'confirm-email', 'mail')`
+  const underWay = `select from outbox where given_up_at is null and kind in ('password-reset', 'sign-up', 'invitation', 'confirm-email', 'mail-code', 'mail')`
   await until(async () => expect(await server.database.query(underWay)).toEqual([]))
 }
 

@@ -4,6 +4,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { ask, TV } from '../support/device.ts'
 import type { TestServer } from '../support/server.ts'
 import { ALICE, authorizationUrl, BOB, goThrough } from '../support/sign-in.ts'
+import { askForCode, nextCode } from '../support/mail-code.ts'
 import { linkIn, openMailbox } from '../support/mailbox.ts'
 import { markOf } from '../../plugins/upstreams/flows.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
@@ -248,6 +249,35 @@ export const FORGOT_PASSWORD: FormKind = {
       email_verified: true,
     })
     return formOn(await agent.get(`${server.url}/forgot-password`), agent, { email })
+  },
+}
+
+/** Somebody who signs in by a code: the form that has it mailed, and the one that takes it. */
+async function openMailCode(server: TestServer, agent: UserAgent): Promise<{ page: Page; email: string }> {
+  const username = `person-${++persons}`
+  const email = `${username}@example.com`
+  await server.server.oauth.users.create({ username, email, email_verified: true })
+  return { page: await agent.get(authorizationUrl(server, { prompt: 'login' })), email }
+}
+
+export const MAIL_CODE_BUTTON: FormKind = {
+  route: '/interaction/:id/:step',
+  needs: 'latchkey-mail-code',
+  async open(server, agent = createUserAgent(server.url)) {
+    const { page, email } = await openMailCode(server, agent)
+    const { action, fields } = findForm(page, 'mail-code-form')!
+    return { agent, action, fields: { ...fields, username: email } }
+  },
+}
+
+export const ENTER_MAIL_CODE: FormKind = {
+  route: '/interaction/:id/:step',
+  needs: 'latchkey-mail-code',
+  async open(server, agent = createUserAgent(server.url)) {
+    const { page, email } = await openMailCode(server, agent)
+    const asked = await askForCode(agent, page, email)
+    const { action, fields } = findForm(asked, 'enter-code')!
+    return { agent, action, fields: { ...fields, code: await nextCode(openMailbox(server), email) } }
   },
 }
 
@@ -519,7 +549,7 @@ export function formOn(page: Page, agent: UserAgent, filled: Record<string, stri
 }
 
 /** What leads to a mail, and what apps are told, as a rule nothing. */
-const TOLD = `'backchannel-logout', 'notice', 'farewell', 'mail', 'password-reset', 'sign-up', 'confirm-email', 'invitation'`
+const TOLD = `'backchannel-logout', 'notice', 'farewell', 'mail', 'password-reset', 'sign-up', 'confirm-email', 'invitation', 'mail-code'`
 
 /** All that a form could change, once what is to be told is told, which comes behind a form in its own time. */
 export async function stateOf({ database, server }: TestServer): Promise<unknown> {
@@ -544,7 +574,7 @@ export async function stateOf({ database, server }: TestServer): Promise<unknown
     (select json_agg(r order by r::text) from user_records r) as user_records,
     (select count(*)::int from artifacts where kind = 'upstream-flow') as flows,
     (select count(*)::int from artifacts where kind = 'password-reset') as links,
-    (select json_agg(a order by a::text) from artifacts a where kind = 'device') as devices,
+    (select json_agg(a order by a::text) from artifacts a where kind in ('device', 'mail-code')) as asked,
     (select count(*)::int from authorization_codes) as codes,
     (select json_agg(r order by r::text) from (select user_id, kind, record_id, revision from user_records) r) as records,
     (select count(*)::int from outbox where given_up_at is null) as deliveries,

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import argon2 from 'argon2'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { askForCode, enterCode, MAIL_CODE } from '../support/mail-code.ts'
 import { startServer } from '../support/server.ts'
 import { startLyingProvider } from '../support/lying-provider.ts'
 import { authorizationUrl, BOB, SEED } from '../support/sign-in.ts'
@@ -24,7 +25,7 @@ const upstream = {
   sign_up: true,
 }
 const server = await startServer(
-  { OIDC_SIGN_UP: 'on', UNSAFE_OUTBOUND_ORIGINS: provider.issuer },
+  { ...MAIL_CODE, OIDC_SIGN_UP: 'on', UNSAFE_OUTBOUND_ORIGINS: provider.issuer },
   { seed: { ...SEED, upstreams: [upstream] } },
 )
 const kernel = kernelOf(server.server)
@@ -148,6 +149,35 @@ test.runIf(isThere('latchkey-upstreams'))(
         first!.page.body,
         first!.statements,
       ])
+  },
+)
+
+test.runIf(isThere('latchkey-mail-code'))(
+  'whoever has a code mailed gets one answer, for the same statements, whosever the address is, and so does a wrong code',
+  async () => {
+    async function ask(email: string): Promise<{ pages: Page[]; statements: string[] }> {
+      const stranger = createUserAgent(server.url)
+      const form = await stranger.get(authorizationUrl(server))
+      asked.length = 0
+      const page = await askForCode(stranger, form, email)
+      const pages = [page, await enterCode(stranger, page, '123456')]
+      return { pages, statements: asked.filter((one) => !BY_THE_CLOCK.test(one)) }
+    }
+    await ask('fourth@example.com')
+    const answers = []
+    for (const address of ADDRESSES) answers.push(await ask(address))
+    const said = (pages: readonly Page[], address: string) =>
+      pages.map(({ status, body }) => [
+        status,
+        body.replaceAll(/(?:value|action)="[^"]*"/g, '').replaceAll(address, ''),
+      ])
+    const [first] = answers
+    expect(first!.pages.map(({ status }) => status)).toEqual([200, 403])
+    expect(first!.statements).toContain('outbox-enqueue')
+    for (const [at, { pages, statements }] of answers.entries()) {
+      expect(statements).toEqual(first!.statements)
+      expect(said(pages, ADDRESSES[at]!)).toEqual(said(first!.pages, ADDRESSES[0]!))
+    }
   },
 )
 

@@ -4,12 +4,16 @@
  */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { MAIL_CODE } from '../support/mail-code.ts'
 import { startServer } from '../support/server.ts'
 import { SEED } from '../support/sign-in.ts'
 import { createUserAgent, type Page, type UserAgent } from '../support/user-agent.ts'
 import { rowsWith } from '../support/left-out.ts'
 
-const server = await startServer({ OIDC_SIGN_UP: 'on', TRUSTED_PROXIES: '127.0.0.1' }, { seed: SEED })
+const server = await startServer(
+  { ...MAIL_CODE, OIDC_SIGN_UP: 'on', TRUSTED_PROXIES: '127.0.0.1' },
+  { seed: SEED },
+)
 const { users, courier } = kernelOf(server.server)
 const PASSWORD = 'a password of their own'
 const WRONG = 'not their password'
@@ -42,6 +46,9 @@ const FORMS: Readonly<Record<string, Form>> = {
   'sign-in by address': byAddress,
   ...rowsWith('latchkey-forgot-password', {
     'a forgotten password': { ...RESET, fields: ({ email }: Person) => ({ email }) },
+  }),
+  ...rowsWith('latchkey-mail-code', {
+    'a code by mail': { path: '/sign-in', id: 'mail-code-form', ...MAILED, fields: ({ email }: Person) => ({ username: email }) },
   }),
   ...rowsWith('latchkey-sign-up', {
     'sign-up by address': { ...SIGN_UP, fields: ({ email }: Person) => ({ email, username: 'wanted', password: PASSWORD }) },

@@ -21,7 +21,7 @@ import { answerOf, authorizationUrl, exchange, goThrough, SEED } from '../../sup
 import { until } from '../../support/until.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
 
-const server = await startServer(MAIL_CODE, { seed: SEED })
+const server = await startServer({ ...MAIL_CODE, TRUSTED_PROXIES: '127.0.0.1' }, { seed: SEED })
 const { oauth } = server.server
 const { users } = oauth
 const mailbox = openMailbox(server)
@@ -42,7 +42,10 @@ async function register(more: object = {}): Promise<Somebody> {
   return { id, username, email }
 }
 
-const newAgent = (): UserAgent => createUserAgent(server.url)
+let networks = 0
+/** A browser in a network of its own. */
+const newAgent = (): UserAgent =>
+  createUserAgent(server.url, { 'x-forwarded-for': `203.0.113.${++networks}` })
 
 /** The page that takes the code, in a browser of its own, and what was mailed. */
 async function begin(email: string, agent: UserAgent = newAgent(), parameters = {}) {
@@ -71,7 +74,12 @@ test('who comes from an app goes back to it, by an address that is typed in any 
   expectCodePage(asked)
   const mail = await mailbox.next(email)
   expect(mail.subject).toBe(CODE_SUBJECT)
-  for (const text of ['continue to web', `Account: ${username}`, '127.0.0.1', 'If this was not you'])
+  for (const text of [
+    'continue to web',
+    `Account: ${username}`,
+    'from the address 203.0.113.',
+    'If this was not you',
+  ])
     expect(mail.text).toContain(text)
   expect(mail.html).toContain(digitsIn(mail))
   const wrong = await enterCode(agent, asked, otherThan(digitsIn(mail)))
@@ -305,6 +313,28 @@ test('a second factor is asked for after it, and the session waits until then', 
   const next = await enterCode(agent, page, code)
   expect(next.body).toContain('id="totp"')
   expect(await oauth.sessions.list(id)).toMatchObject([{ pending: true, amr: ['otp'] }])
+})
+
+test('guessing is slowed down for one address, as much for one that is nobody’s, and more of it is not looked at', async () => {
+  const { email, id } = await register()
+  const counts = []
+  for (const address of [email, 'nobody-guessed@example.com']) {
+    const agent = newAgent()
+    let tries = 0
+    for (;;) {
+      const page = await askForCode(agent, await agent.get(authorizationUrl(server)), address)
+      const said = []
+      for (let time = 0; time < 5; time++) said.push((await enterCode(agent, page, `00000${time}`)).status)
+      tries += said.filter((status) => status === 403).length
+      if (said.includes(429)) break
+    }
+    // One may have come back meanwhile.
+    expect(tries).toBeOneOf([20, 21, 22])
+    counts.push(tries)
+  }
+  const reached = async () => events('limit.reached', id)
+  await until(async () => expect(await reached()).toContainEqual({ kind: 'mail-code', limit: 'account' }))
+  expect(Math.abs(counts[0]! - counts[1]!)).toBeLessThan(2)
 })
 
 test('what happened is in the log, and no code is', async () => {

@@ -7,7 +7,7 @@ import { startPages, type PageServer } from './server.ts'
 import { isThere } from '../../support/left-out.ts'
 
 const INTERACTIONS = new Set([
-  'login', 'consent', 'sign-out', 'signed-out', 'signing-out', 'form-post', 'keep-account',
+  'login', 'mail-code-address', 'mail-code', 'consent', 'sign-out', 'signed-out', 'signing-out', 'form-post', 'keep-account',
 ]) // prettier-ignore
 const server = await startPages()
 const secure = await startPages({

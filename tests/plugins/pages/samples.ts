@@ -110,6 +110,8 @@ const signUp = {
   back: '',
   signIn: { href: '/sign-in' },
 }
+const waiting = { seconds: 27, until: new Date('2026-11-21T16:30:12Z') }
+const mailCode = { ...form, email: 'ada@example.com', error: null, wait: null, notYet: null, mails: null }
 const signUpConfirm = {
   ...form,
   token: 'one-time-token',
@@ -330,6 +332,29 @@ export const samples: readonly Sample[] = [
       email: 'ada',
       back: '/interaction/x?request=y',
       error: message('This must be an email address, such as alice@example.com.'),
+    }),
+  ]),
+  ...rowsWith('latchkey-mail-code', [
+    sample('mail-code-address', 'plain', { ...form, email: '', error: null }),
+    sample('mail-code-address', 'refused', {
+      ...form,
+      email: 'ada',
+      error: message('This must be an email address, such as alice@example.com.'),
+    }),
+    sample('mail-code', 'plain', mailCode),
+    sample('mail-code', 'refused', {
+      ...mailCode,
+      error: message('The code has six digits.'),
+      mails: { text: message('Open the mails of this development server'), href: '/dev/mail' },
+    }),
+    sample('mail-code', 'throttled', {
+      ...mailCode,
+      error: message('There were too many tries.'),
+      wait: waiting,
+    }),
+    sample('mail-code', 'too soon', {
+      ...mailCode,
+      notYet: { text: message('A mail takes a moment. A new code ends the one before.'), wait: waiting },
     }),
   ]),
   ...rowsWith('latchkey-sign-up', [

@@ -21,7 +21,7 @@ export async function startPages(
   let shown: { name: string; model: object } | undefined
   const sent: string[] = []
   const server = await startServer(
-    { OIDC_SIGN_UP: 'on', ...settings },
+    { OIDC_SIGN_UP: 'on', OIDC_MAIL_CODE: 'on', ...settings },
     {
       async extend(fastify) {
         await extend(fastify)
