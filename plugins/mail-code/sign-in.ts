@@ -29,6 +29,8 @@ declare module '../pages/models.ts' {
 interface MailCodeElement extends FormTarget {
   /** Whether its button sends the form with the field of the user name along. */
   besidePassword: boolean
+  /** Whether nobody has a password here. */
+  isFirst: boolean
   error: Words | null
 }
 
@@ -80,8 +82,9 @@ export async function addSignIn(fastify: FastifyInstance, codes: MailCodes, send
 
   /** A password is asked for beside it of whoever may come. */
   function element(known: User | null, error: Words | null = null, status = 200): SignInElement {
-    const besidePassword = known === null && oauth.owners('signInMethod').has('password')
-    return { part: 'login-mail-code', model: { besidePassword, error }, refused: error !== null, status }
+    const hasPasswords = oauth.owners('signInMethod').has('password')
+    const model = { besidePassword: known === null && hasPasswords, isFirst: !hasPasswords, error }
+    return { part: 'login-mail-code', model, refused: error !== null, status }
   }
 
   const addressPage = (email: string, error: Words | null = null, status = 200): StepPage => ({

@@ -3,7 +3,7 @@
  * that is away meanwhile.
  * @needs latchkey-mail-code
  */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { startBalancer } from '../support/balancer.ts'
 import { noBrowser } from '../support/browser.ts'
 import { assertAccessible } from '../support/accessibility.ts'
@@ -73,8 +73,7 @@ test('a mail that its server takes too late is given up, and nobody gets a dead 
   const waiting = `select last_error, given_up_at from outbox where kind = 'mail' and attempts > 0`
   await expect.poll(async () => (await one.database.query(waiting)).length, { timeout: 10_000 }).toBe(1)
   smtp.replies.data = '250 ok'
-  const now = Date.now
-  Date.now = () => now() + 600_001
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 600_001 })
   try {
     await one.database.query('update outbox set due_at = now()')
     await one.database.query(`insert into changes (id, kind, key) values (gen_random_uuid(), 'delivery', '')`)
@@ -82,7 +81,7 @@ test('a mail that its server takes too late is given up, and nobody gets a dead 
       .poll(async () => one.database.query(waiting), { timeout: 10_000 })
       .toMatchObject([{ last_error: 'it had become of no use before it could be sent' }])
   } finally {
-    Date.now = now
+    vi.useRealTimers()
   }
   expect(mailsTo(email)).toEqual([])
 })

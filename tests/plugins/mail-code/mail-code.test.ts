@@ -2,7 +2,7 @@
  * Signing in by a code that comes by mail: from an app and back to it, once, in the browser that asked, for who has the address then and now.
  * @needs latchkey-mail-code
  */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import {
   askForCode,
@@ -15,8 +15,9 @@ import {
   otherThan,
   problemOn,
 } from '../../support/mail-code.ts'
-import { openMailbox } from '../../support/mailbox.ts'
-import { startServer } from '../../support/server.ts'
+import { linkIn, openMailbox } from '../../support/mailbox.ts'
+import { isThere } from '../../support/left-out.ts'
+import { startBeside, startServer } from '../../support/server.ts'
 import { answerOf, authorizationUrl, exchange, goThrough, SEED } from '../../support/sign-in.ts'
 import { until } from '../../support/until.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
@@ -345,4 +346,53 @@ test('what happened is in the log, and no code is', async () => {
   await until(async () => expect(await events('user.sign_in_code_sent', id)).toHaveLength(1))
   const rows = JSON.stringify(await server.database.query('select * from artifacts, outbox'))
   expect(rows + server.output()).not.toContain(code)
+})
+
+describe('where it is', () => {
+  test('on, mails are needed: the start says so', async () => {
+    const production = { ...MAIL_CODE, NODE_ENV: 'production', OIDC_ISSUER: 'https://id.example' }
+    await expect(startServer(production, { seed: {} })).rejects.toThrow(
+      'OIDC_MAIL_CODE needs mails: set SMTP_URL',
+    )
+    const without = { ...MAIL_CODE, WITHOUT: 'latchkey-mail,latchkey-notices,latchkey-forgot-password' }
+    await expect(startServer(without)).rejects.toThrow('OIDC_MAIL_CODE needs the plugin latchkey-mail')
+    await expect(startServer({ OIDC_MAIL_CODE: 'maybe' })).rejects.toThrow('OIDC_MAIL_CODE must be one of off, on')
+  })
+
+  test('off, nothing of it is there, and it is no way in: a password comes by the same address', async () => {
+    const off = await startBeside(server, { OIDC_MAIL_CODE: 'off' })
+    const { id, email } = await register({ password: undefined })
+    expect([await users.waysIn(id), await off.server.oauth.users.waysIn(id)]).toEqual([['mail-code'], []])
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(`${server.url}/sign-in`)
+    const { action, fields } = findForm(page, 'mail-code-form')!
+    const sent = await off.request(new URL(action).pathname + new URL(action).search, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        origin: server.url,
+        cookie: [...agent.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+      },
+      body: new URLSearchParams({ ...fields, username: email }).toString(),
+    })
+    expect([sent.status, await sent.text()]).toEqual([400, expect.stringContaining('no such way to sign in')])
+    expect(await (await off.get('/sign-in')).text()).not.toContain('mail-code')
+    if (!isThere('latchkey-forgot-password')) return
+    const forgotten = await agent.get(`${server.url}/forgot-password`)
+    await agent.submit(forgotten, 'forgot-password', { email })
+    expect((await agent.get(linkIn(await mailbox.next(email)))).body).toContain('id="set-password"')
+  })
+
+  test('the one way in, its button is the first, and the address is asked for', async () => {
+    const alone = await startServer({ ...MAIL_CODE, WITHOUT: 'latchkey-password-sign-in' }, { seed: SEED })
+    const agent = createUserAgent(alone.url)
+    const page = await agent.get(authorizationUrl(alone, { login_hint: 'alice@example.com' }))
+    expect(page.body).toContain('<button class="primary" id="mail-code"')
+    expect(page.body).not.toContain('form="login"')
+    const address = await agent.submit(page, 'mail-code-form')
+    expect(findForm(address, 'mail-code-address')?.fields['email']).toBe('alice@example.com')
+    const asked = await agent.submit(address, 'mail-code-address')
+    const code = await nextCode(openMailbox(alone), 'alice@example.com')
+    expect((await enterCode(agent, asked, code)).body).toContain('id="consent"')
+  })
 })
