@@ -39,7 +39,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.click('#keep')
     await page.waitForURL('**/account/apps')
     expect(await page.isVisible('#signed-in-as')).toBe(true)
-    expect(await users.get(user.id)).toEqual(user)
+    expect(await users.get(user.id)).toEqual({ ...user, endedAt: expect.any(Number) })
     expect(said).toEqual([])
     await page.context().close()
   })

@@ -132,7 +132,7 @@ describe('until it is due', () => {
     const page = await giveName(agent, await agent.get(authorizationUrl(server)), user)
     const answer = answerOf(await goThrough(agent, await keepAccount(agent, page)))
     expect((await exchange(server, answer.get('code')!)).status).toBe(200)
-    expect(await users.get(user.id)).toEqual(before)
+    expect(await users.get(user.id)).toEqual({ ...before, endedAt: expect.any(Number) })
     expect((await open(server, agent)).status).toBe(200)
     expect(await eventOf('user.deletion_cancelled', user.id)).toMatchObject({ actor: { id: user.id } })
   })

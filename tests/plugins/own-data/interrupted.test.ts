@@ -146,7 +146,7 @@ test.concurrent.for(KEEPING)(
     const again = await agent.submit(tried, 'keep-account')
     check([again.url, again.status]).toEqual([`${server.url}/account`, 200])
     check(again.body).toContain(user.username)
-    check(await users.get(user.id)).toEqual(user)
+    check(await users.get(user.id)).toEqual({ ...user, endedAt: check.any(Number) })
     check(await eventsOf(server, 'user.deletion_cancelled')).toHaveLength(1)
     const mails = await mailbox.all(String(user.claims['email']))
     check(mails.map(({ subject }) => subject)).toEqual([
