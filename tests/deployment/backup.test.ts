@@ -34,7 +34,10 @@ test.skipIf(noPostgres)(
     const smtp = await startSmtpServer()
     smtp.replies = { ...WELL, data: '451 4.3.0 try again later' }
     const mail = { SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'login@example.com' }
-    const server = await spawnServer({ ...mail, OIDC_SIGN_UP: 'on', OIDC_MAIL_CODE: 'on' }, { seed: SEED, database })
+    const server = await spawnServer(
+      { ...mail, OIDC_SIGN_UP: 'on', OIDC_MAIL_CODE: 'on' },
+      { seed: SEED, database },
+    )
     const desk = await sitDown({ ...server.settings, LOG_LEVEL: 'error', DRILL_URL: drill }, postgres.PATH)
     for (const name of ['package.json', 'bin', 'src'])
       await symlink(join(checkout, name), join(desk.directory, name))

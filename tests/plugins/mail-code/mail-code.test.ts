@@ -356,7 +356,9 @@ describe('where it is', () => {
     )
     const without = { ...MAIL_CODE, WITHOUT: 'latchkey-mail,latchkey-notices,latchkey-forgot-password' }
     await expect(startServer(without)).rejects.toThrow('OIDC_MAIL_CODE needs the plugin latchkey-mail')
-    await expect(startServer({ OIDC_MAIL_CODE: 'maybe' })).rejects.toThrow('OIDC_MAIL_CODE must be one of off, on')
+    await expect(startServer({ OIDC_MAIL_CODE: 'maybe' })).rejects.toThrow(
+      'OIDC_MAIL_CODE must be one of off, on',
+    )
   })
 
   test('off, nothing of it is there, and it is no way in: a password comes by the same address', async () => {
