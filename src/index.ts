@@ -100,7 +100,7 @@ export {
   type StoredApproval,
 } from './doors/stored-facts.ts'
 export type { GeneratedKey, KeyStore, KeyStoreOptions, OpenKeyStore } from './doors/key-store.ts'
-export { type Mail, type MailTransport, NoMailTransport } from './doors/mail.ts'
+export { type Mail, type MailTransport, NoMailTransport, type OutgoingMail } from './doors/mail.ts'
 export type {
   Proof,
   SignInAsked,

@@ -45,7 +45,7 @@ interface MailCodePage extends FormTarget {
   /** Until another code is looked at; null for at once. */
   wait: Waiting | null
   /** Why there is no other code yet; null where nobody asked, or there is one. */
-  notYet: { text: Words; wait: Waiting | null } | null
+  notYet: { text: Words; wait: Waiting } | null
   /** Where a development start shows its mails; null elsewhere. */
   mails: { text: Words; href: string } | null
 }

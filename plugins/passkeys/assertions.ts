@@ -40,15 +40,15 @@ export interface Refusal {
   readonly unknown?: string
 }
 
+interface Proven {
+  readonly proof: Proof & { readonly acr: string }
+}
+
 export interface Assertions {
   /** `allowed` are the passkeys that will do, all where there are none; `verifies` asks for PIN, finger or face. */
   ask(asked: Asked, allowed: readonly KnownPasskey[], verifies: boolean): AssertionForm
   /** Who it is, and how sure that is; or what to tell them. */
-  take(
-    asked: Asked,
-    wire: Wire,
-    call: BrowserCall,
-  ): Promise<{ proof: Proof & Pick<Required<Proof>, 'acr'> } | Refusal>
+  take(asked: Asked, wire: Wire, call: BrowserCall): Promise<Proven | Refusal>
 }
 
 export const ONE_FACTOR = '1'
@@ -83,10 +83,7 @@ export function createAssertions(
     return refusal()
   }
 
-  async function check(
-    { id, known }: Asked,
-    wire: Wire,
-  ): Promise<{ proof: Proof & Pick<Required<Proof>, 'acr'> } | Refusal> {
+  async function check({ id, known }: Asked, wire: Wire): Promise<Proven | Refusal> {
     const { issued = '', credential = '' } = parse(wire)
     const response = readAssertion(credential)
     if (response === null) return refusal()
@@ -108,11 +105,7 @@ export function createAssertions(
     return used === 'counter' ? tell(userId, 'counter') : { proof: { user, ...factorsOf(seen) } }
   }
 
-  async function checkOnce(
-    asked: Asked,
-    wire: Wire,
-    address: string,
-  ): Promise<{ proof: Proof & Pick<Required<Proof>, 'acr'> } | Refusal> {
+  async function checkOnce(asked: Asked, wire: Wire, address: string): Promise<Proven | Refusal> {
     const attempt = await throttle.attempt(null, address)
     try {
       const result = await check(asked, wire)
