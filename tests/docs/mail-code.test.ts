@@ -1,6 +1,6 @@
 /**
  * docs/mail-code.md, as it stands there.
- * @needs latchkey-mail-code
+ * @needs latchkey-mail-code latchkey-account
  */
 import { expect, test } from 'vitest'
 import { askForCode, digitsIn, enterCode } from '../support/mail-code.ts'

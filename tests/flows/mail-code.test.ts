@@ -1,7 +1,7 @@
 /**
  * Signing in by a code that comes by mail, in a browser, with scripts and without, whose requests two servers of one database answer in turn; and a mail server
  * that is away meanwhile.
- * @needs latchkey-mail-code
+ * @needs latchkey-mail-code latchkey-account
  */
 import { describe, expect, test, vi } from 'vitest'
 import { startBalancer } from '../support/balancer.ts'

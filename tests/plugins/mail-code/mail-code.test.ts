@@ -16,7 +16,7 @@ import {
   problemOn,
 } from '../../support/mail-code.ts'
 import { linkIn, openMailbox } from '../../support/mailbox.ts'
-import { isThere } from '../../support/left-out.ts'
+import { isThere, rowsWith } from '../../support/left-out.ts'
 import { startBeside, startServer } from '../../support/server.ts'
 import { answerOf, authorizationUrl, exchange, goThrough, SEED } from '../../support/sign-in.ts'
 import { until } from '../../support/until.ts'
@@ -125,7 +125,12 @@ test('it is good once, in one browser and one interaction, and not when it is no
   ])
 })
 
-test.each([[{}], [{ prompt: 'login consent' }], [{ acr_values: '2' }]])(
+type Parameters = Record<string, string>
+test.each<[Parameters]>([
+  [{}],
+  [{ prompt: 'login consent' }],
+  ...rowsWith<[Parameters][]>('latchkey-second-factor', [[{ acr_values: '2' }]]),
+])(
   'of a double click with %j, each answer leads on, with one session; also when it comes a little later',
   async (parameters) => {
     const { email, id } = await register()
@@ -243,16 +248,19 @@ test.each<Change>([
   expect(agent.cookies.has('latchkey-session')).toBe(false)
 }) // prettier-ignore
 
-test('who is called otherwise meanwhile is who they are, and who waits for deletion may keep their account', async () => {
-  const { id, username, email } = await register()
-  const { agent, page, code } = await begin(email)
-  await users.update(username, { username: `renamed-${username}` }, { mayRename: true })
-  await isIn({ agent, next: await enterCode(agent, page, code) }, id)
-  await kernelOf(server.server).accountDeletions.request(id, 14)
-  const other = await begin(email)
-  const kept = await enterCode(other.agent, other.page, other.code)
-  expect(kept.body).toContain('id="keep-account"')
-})
+test.runIf(isThere('latchkey-own-data'))(
+  'who is called otherwise meanwhile is who they are, and who waits for deletion may keep their account',
+  async () => {
+    const { id, username, email } = await register()
+    const { agent, page, code } = await begin(email)
+    await users.update(username, { username: `renamed-${username}` }, { mayRename: true })
+    await isIn({ agent, next: await enterCode(agent, page, code) }, id)
+    await kernelOf(server.server).accountDeletions.request(id, 14)
+    const other = await begin(email)
+    const kept = await enterCode(other.agent, other.page, other.code)
+    expect(kept.body).toContain('id="keep-account"')
+  },
+)
 
 test('nothing is mailed to an address that is nobody’s, not verified, or of a disabled user', async () => {
   const disabled = await register()
@@ -267,26 +275,29 @@ test('nothing is mailed to an address that is nobody’s, not verified, or of a 
   }
 })
 
-test('it signs in to our own pages, and shows once more who is there, by the address that is theirs', async () => {
-  const { id, email } = await register({ password: undefined })
-  const agent = newAgent()
-  const page = await askForCode(agent, await agent.get(`${server.url}/account/security`), email)
-  const security = await enterCode(agent, page, await nextCode(mailbox, email))
-  expect(security.url).toBe(`${server.url}/account/security`)
-  expect(security.body).toContain(`We mail`.toLowerCase())
-  expect(security.body).toContain(email)
-  for (const parameters of [{ prompt: 'login' }, { max_age: '0' }]) {
-    const once = await agent.get(authorizationUrl(server, parameters))
-    // They never had a password.
-    expect([findForm(once, 'login'), findForm(once, 'mail-code-form') !== undefined]).toEqual([
-      undefined,
-      true,
-    ])
-    const asked = await agent.submit(once, 'mail-code-form')
-    expectCodePage(asked)
-    await isIn({ agent, next: await enterCode(agent, asked, await nextCode(mailbox, email)) }, id)
-  }
-})
+test.runIf(isThere('latchkey-account'))(
+  'it signs in to our own pages, and shows once more who is there, by the address that is theirs',
+  async () => {
+    const { id, email } = await register({ password: undefined })
+    const agent = newAgent()
+    const page = await askForCode(agent, await agent.get(`${server.url}/account/security`), email)
+    const security = await enterCode(agent, page, await nextCode(mailbox, email))
+    expect(security.url).toBe(`${server.url}/account/security`)
+    expect(security.body).toContain(`We mail`.toLowerCase())
+    expect(security.body).toContain(email)
+    for (const parameters of [{ prompt: 'login' }, { max_age: '0' }]) {
+      const once = await agent.get(authorizationUrl(server, parameters))
+      // They never had a password.
+      expect([findForm(once, 'login'), findForm(once, 'mail-code-form') !== undefined]).toEqual([
+        undefined,
+        true,
+      ])
+      const asked = await agent.submit(once, 'mail-code-form')
+      expectCodePage(asked)
+      await isIn({ agent, next: await enterCode(agent, asked, await nextCode(mailbox, email)) }, id)
+    }
+  },
+)
 
 test('who has no verified address is not offered it once more, and whose address goes meanwhile is asked otherwise', async () => {
   const { username, email } = await register()
@@ -308,13 +319,16 @@ test('it counts as a way in, so that the password can go, and not without a veri
   expect(await users.waysIn(id)).toEqual([])
 })
 
-test('a second factor is asked for after it, and the session waits until then', async () => {
-  const { id, email } = await register()
-  const { agent, page, code } = await begin(email, newAgent(), { acr_values: '2' })
-  const next = await enterCode(agent, page, code)
-  expect(next.body).toContain('id="totp"')
-  expect(await oauth.sessions.list(id)).toMatchObject([{ pending: true, amr: ['otp'] }])
-})
+test.runIf(isThere('latchkey-second-factor'))(
+  'a second factor is asked for after it, and the session waits until then',
+  async () => {
+    const { id, email } = await register()
+    const { agent, page, code } = await begin(email, newAgent(), { acr_values: '2' })
+    const next = await enterCode(agent, page, code)
+    expect(next.body).toContain('id="totp"')
+    expect(await oauth.sessions.list(id)).toMatchObject([{ pending: true, amr: ['otp'] }])
+  },
+)
 
 test('guessing is slowed down for one address, as much for one that is nobody’s, and more of it is not looked at', async () => {
   const { email, id } = await register()
