@@ -29,39 +29,40 @@ export const statements = {
   }),
   /**
    * At most $3 of the kind $1, for $2 seconds: who has not finished one by then is taken for dead. Of recipients, at most $4 for each and one for
-   * who failed last, of whom $5 in all; less those $7 that this process is at, for $6. Who rests is left alone. All take turns.
+   * who failed last, of whom $5 in all; less those $7 that this process is at, for $6. Who rests is left alone. All take turns. No more is locked
+   * than is taken: what is locked, other processes pass over.
    */
   claim: statement<ClaimedRow>('outbox-claim', (table) => {
     const entry = table(OutboxEntry)
     const [id, dueAt, attempts] = [entry.column('id'), entry.column('dueAt'), entry.column('attempts')]
-    const recipient = entry.column('recipient')
     const waiting = `${isWaiting(entry)} and ${entry.column('kind')} = $1`
     return `with recursive ${recipientsOf(table, waiting)},
-      places as (select name, failing, held, case when name = '' then $3 when failing then 1 else $4::int end - held as room
-        from (select ways.*, coalesce(busy.held, 0) as held from ways
-          left join unnest($6::text[], $7::int[]) as busy (name, held) using (name)
-          where rests_until is null or rests_until <= now()) open),
-      due as (select id, due_at, failing, row_number() over (partition by name order by due_at) + held as turn
-        from places cross join lateral (select ${id} as id, ${dueAt} as due_at from ${entry.name}
-          where ${waiting} and ${recipient} = name and ${dueAt} <= now()
-          order by ${dueAt} limit greatest(room, 0) for update skip locked) found),
-      chosen as (select id from (select due.*, row_number() over (partition by failing order by turn, due_at) as place from due) placed
-        where not failing or place <= $5::int order by turn, due_at limit $3)
+      places as (select ways.*, coalesce(busy.held, 0) as held,
+          case when name = '' then $3 * ${SPARE} when failing then 1 else $4::int end - coalesce(busy.held, 0) as room
+        from ways left join unnest($6::text[], $7::int[]) as busy (name, held) using (name)
+        where due_at <= now() and (rests_until is null or rests_until <= now())),
+      nearest as (select * from (select places.*, row_number() over (partition by failing order by held, due_at) as place from places where room > 0) placed
+        where place <= $3 * ${SPARE}),
+      due as (select found.*, failing, row_number() over (partition by name order by found.due_at) + held as turn
+        from nearest cross join lateral (select ${id} as id, ${dueAt} as due_at from ${entry.name}
+          where ${waiting} and ${entry.column('recipient')} = name and ${dueAt} <= now() order by ${dueAt} limit room) found),
+      turns as (select id, row_number() over (order by turn, due_at) as place
+        from (select due.*, row_number() over (partition by failing order by turn, due_at) as place from due) placed
+        where not failing or place <= $5::int),
+      first as (select array_agg(id order by place) as ids from turns where place <= $3 * ${SPARE})
       update ${entry.name} set ${dueAt} = now() + make_interval(secs => $2), ${attempts} = ${attempts} + 1
-      where ${id} = any(array(select id from chosen))
+      where ${id} = any(array(select ${id} from ${entry.name}
+        where ${id} = any((select ids from first)::uuid[]) and ${waiting} and ${dueAt} <= now()
+        order by array_position((select ids from first), ${id}) limit $3 for update skip locked))
       returning ${entry.columns(...CLAIMED)},
-        coalesce((select failing from ways where name = ${recipient}), false) as "failing"`
+        coalesce((select failing from ways where name = ${entry.column('recipient')}), false) as "failing"`
   }),
   /** Milliseconds until one of the kind $1 is due, or its process taken for dead: but for the recipients $2, and those who failed last unless $3. */
   next: statement<{ wait: number }>('outbox-next', (table) => {
     const entry = table(OutboxEntry)
-    const dueAt = entry.column('dueAt')
-    const waiting = `${isWaiting(entry)} and ${entry.column('kind')} = $1`
-    return `with recursive ${recipientsOf(table, waiting)}
+    return `with recursive ${recipientsOf(table, `${isWaiting(entry)} and ${entry.column('kind')} = $1`)}
       select (extract(epoch from min(greatest(due_at, rests_until)) - now()) * 1000)::float8 as "wait"
-      from ways cross join lateral (select ${dueAt} as due_at from ${entry.name}
-        where ${waiting} and ${entry.column('recipient')} = name order by ${dueAt} limit 1) first
-      where name <> all($2::text[]) and ($3 or not failing) having count(*) > 0`
+      from ways where name <> all($2::text[]) and ($3 or not failing) having count(*) > 0`
   }),
   done: statement('outbox-done', (table) => {
     const entry = table(OutboxEntry)
@@ -125,18 +126,20 @@ export const statements = {
   }),
 } // prettier-ignore
 
-/** Each of whom something waits, found by steps of an index and not by all that waits; and whether they failed last, and rest. */
+/** How many times more are looked at than are taken: some may be locked by other processes. */
+const SPARE = 4
+
+/** Each of whom something waits, found by steps of an index and not by all that waits: since when something is due, whether they failed last, and rest. */
 function recipientsOf(table: TableOf, waiting: string): string {
   const [entry, known] = [table(OutboxEntry), table(Recipient)]
-  const recipient = entry.column('recipient')
+  const [recipient, dueAt] = [entry.column('recipient'), entry.column('dueAt')]
   const first = (behind: string) =>
-    `(select ${recipient} from ${entry.name} where ${waiting}${behind} order by ${recipient} limit 1)`
+    `(select ${recipient} as name, ${dueAt} as due_at from ${entry.name} where ${waiting}${behind} order by ${recipient}, ${dueAt} limit 1)`
   return `names as (
-      select ${first('')} as name
-      union all select ${first(` and ${recipient} > names.name`)} from names where names.name is not null),
-    ways as (select name, coalesce(known.${known.column('failures')} > 0, false) as failing, known.${known.column('restsUntil')} as rests_until
-      from names left join ${known.name} known on known.${known.column('kind')} = $1 and known.${known.column('recipient')} = name
-      where name is not null)`
+      ${first('')}
+      union all select following.* from names cross join lateral ${first(` and ${recipient} > names.name`)} following),
+    ways as (select name, due_at, coalesce(known.${known.column('failures')} > 0, false) as failing, known.${known.column('restsUntil')} as rests_until
+      from names left join ${known.name} known on known.${known.column('kind')} = $1 and known.${known.column('recipient')} = name)`
 }
 
 const LAST = NIL.replaceAll('0', 'f')
