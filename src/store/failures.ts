@@ -10,7 +10,7 @@ const ENDED: ReadonlySet<string> = new Set(['55P03', '57014'])
 const NETWORK = /^(?:ECONN|EPIPE|ENOENT|EACCES|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/
 /** Of Node's TLS (its documentation, "X509 certificate error codes"): what is no certificate of the server's, or no more. */
 const TLS =
-  /^(?:ERR_(?:TLS|SSL|OSSL)_|CERT_|CRL_|DEPTH_ZERO_|ERROR_IN_|HOSTNAME_|INVALID_|PATH_LENGTH_|SELF_SIGNED_|UNABLE_TO_)/
+  /^(?:ERR_(?:TLS|SSL)_|CERT_|CRL_|DEPTH_ZERO_|ERROR_IN_C|HOSTNAME_MISMATCH$|INVALID_(?:CA|PURPOSE)$|PATH_LENGTH_EXCEEDED$|SELF_SIGNED_CERT|UNABLE_TO_(?:DECODE|DECRYPT|GET|VERIFY)_)/
 const CLOSED = /cannot use a pool after calling end/i
 const DRIVER =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|SSL connections?$|^SASL: |client has encountered a connection error|cannot use a pool after calling end/i
