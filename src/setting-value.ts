@@ -1,5 +1,5 @@
 /** One setting by its schema: where its text is, how it is read, what does not fit, and in which words that is said. */
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import type { TObject, TSchema } from 'typebox'
 import { misfitOf } from './protocol/schema.ts'
 
@@ -59,14 +59,38 @@ function secretOf(name: string, values: SettingValues): SettingValues[string] {
   return text
 }
 
+/** Bytes of a file: as much as Linux takes for a variable. */
+const MOST = 131_072
+
 function readSecret(name: string, file: string): string {
+  const refusal = (why: string, cause?: unknown): ConfigError =>
+    new ConfigError(`${fileSetting(name)} names a file that ${why}: ${file}.`, { cause })
+  let bytes: Buffer
   try {
-    return readFileSync(file, 'utf8')
+    bytes = readUpTo(MOST + 1, file)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new ConfigError(`${fileSetting(name)} names a file that cannot be read (${code}): ${file}.`, {
-      cause: error,
-    })
+    throw refusal(`cannot be read (${(error as NodeJS.ErrnoException).code})`, error)
+  }
+  if (bytes.length > MOST) throw refusal(`has more than ${MOST} bytes`)
+  try {
+    // What marks it as Unicode is left out.
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (error) {
+    throw refusal('is no text in UTF-8', error)
+  }
+}
+
+/** Also of what is no file and may have no end. */
+function readUpTo(most: number, file: string): Buffer {
+  const descriptor = openSync(file, 'r')
+  try {
+    const bytes = Buffer.alloc(most)
+    let length = 0
+    for (let read = 1; read > 0; length += read)
+      read = readSync(descriptor, bytes, length, most - length, null)
+    return bytes.subarray(0, length)
+  } finally {
+    closeSync(descriptor)
   }
 }
 

@@ -310,6 +310,17 @@ describe('a secret in a file', () => {
     )
   })
 
+  test('is text of a bounded length; a mark of its encoding is no part of it', async () => {
+    expect(parseConfig({ SMTP_URL_FILE: await file('\uFEFFsmtp://mail.example\n'), MAIL_FROM: 'a@b.example' })).toMatchObject({ SMTP_URL: 'smtp://mail.example' })
+    const directory = await temporaryDirectory()
+    const utf16 = join(directory, 'utf16')
+    await writeFile(utf16, Buffer.from('\uFEFFsmtp://mail.example\n', 'utf16le'))
+    expect(refusal({ SMTP_URL_FILE: utf16 })).toBe(`SMTP_URL_FILE names a file that is no text in UTF-8: ${utf16}.`)
+    for (const endless of ['/dev/zero', await file('x'.repeat(131_073))])
+      expect(refusal({ SECRET_KEY_FILE: endless })).toBe(`SECRET_KEY_FILE names a file that has more than 131072 bytes: ${endless}.`)
+    expect(refusal({ SECRET_KEY_FILE: directory })).toBe(`SECRET_KEY_FILE names a file that cannot be read (EISDIR): ${directory}.`)
+  }) // prettier-ignore
+
   test('is for what is secret alone, and .env.example names all of that', async () => {
     expect(parseConfig({ HOST_FILE: await file('0.0.0.0') }).HOST).toBe('127.0.0.1')
     const example = await readFile(new URL('../.env.example', import.meta.url), 'utf8')

@@ -1,6 +1,7 @@
 /** Addresses of mails, as far as their form goes, and of the server that takes them. Whether anybody reads them, only a mail can find out. */
 
 import { message } from './message.ts'
+import { percentDecoded } from './percent-encoding.ts'
 
 /** One address, and nothing that a header or an SMTP command would read as more. */
 const ADDRESS = /^[^\s@<>,;:"()[\]\\\p{C}]{1,64}@[^\s@<>,;:"()[\]\\\p{C}]{1,190}$/u
@@ -44,7 +45,7 @@ export function parseSmtpUrl(text: string): SmtpServer | null {
   const url = URL.parse(text)
   if (url === null || !/^smtps?:$/.test(url.protocol) || !/^\/?$/.test(url.pathname)) return null
   if (/[?#]/.test(text) || !/^(?:[\w.-]+|\[[\da-f:.]+\])$/i.test(url.hostname)) return null
-  const [user, pass] = [decoded(url.username), decoded(url.password)]
+  const [user, pass] = [percentDecoded(url.username), percentDecoded(url.password)]
   if (user === null || pass === null || (user === '') !== (pass === '')) return null
   const secure = url.protocol === 'smtps:'
   return {
@@ -52,13 +53,5 @@ export function parseSmtpUrl(text: string): SmtpServer | null {
     port: url.port === '' ? (secure ? SUBMISSIONS : SUBMISSION) : Number(url.port),
     secure,
     credentials: user === '' ? null : { user, pass },
-  }
-}
-
-function decoded(text: string): string | null {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return null
   }
 }

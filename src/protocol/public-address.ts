@@ -20,7 +20,7 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /** Kept for machines and networks of one's own (RFC 6761 §6, RFC 6762 §3, RFC 8375, RFC 7686, and what ICANN keeps for them). */
-const AT_HOME = /(?:^|\.)(?:localhost|local|internal|invalid|onion|home\.arpa)\.?$/i
+const AT_HOME = /(?:^|\.)(?:localhost|local|internal|invalid|onion|home\.arpa)\.*$/i
 
 /** Whether the name may be one of the public internet: it has a dot, and is none of those. Where it leads, it does not tell. */
 export function isPublicName(hostname: string): boolean {

@@ -1,6 +1,7 @@
 /** What settings must be that no schema says: addresses, hosts, and what one is to another. */
 import { isIP } from 'node:net'
 import { parseSender, parseSmtpUrl } from '../protocol/mail-address.ts'
+import { percentDecoded } from '../protocol/percent-encoding.ts'
 import { parseStatementIssuer } from '../protocol/software-statement.ts'
 import { domainOf } from '../protocol/upstream-information.ts'
 import { connectionOf } from '../protocol/connection-url.ts'
@@ -68,9 +69,9 @@ function assertProxy(address: string | undefined): void {
   if (address === undefined) return
   const url = URL.parse(address)
   const isOne = url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/'
-  if (!isOne || url.search !== '' || url.hash !== '')
+  if (!isOne || url.search !== '' || url.hash !== '' || percentDecoded(url.username + url.password) === null)
     throw new ConfigError(
-      'OUTBOUND_PROXY must be the address of a proxy, such as http://proxy.corp.example:3128, or http://USER:PASSWORD@….',
+      'OUTBOUND_PROXY must be the address of a proxy, such as http://proxy.corp.example:3128, or http://USER:PASSWORD@…; what is special in a password is percent-encoded.',
     )
 }
 

@@ -69,6 +69,7 @@ test.each([
   'https://api.localhost./',
   'https://printer/',
   'https://printer.local/',
+  'https://printer.local../',
   'https://metadata.google.internal/',
   'https://router.home.arpa/',
 ])('%s is of no public internet, and no proxy is asked for it, at once or by a redirect', async (address) => {
@@ -130,6 +131,7 @@ test.each([
   'http://proxy.test/path',
   'http://proxy.test?a',
   'http://',
+  'http://us:100%@proxy.test',
 ])('OUTBOUND_PROXY %j is refused, and not quoted', (address) => {
   const refused =
     /^OUTBOUND_PROXY must be the address of a proxy, such as http:\/\/proxy\.corp\.example:3128, or/
