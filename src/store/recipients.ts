@@ -67,10 +67,12 @@ export const statements = {
       from unnest($2::text[]) with ordinality as wanted (name, place)
       left join ${known.name} on ${known.column('kind')} = $1 and ${known.column('recipient')} = name order by place`
   }),
-  /** All there are, at most $1, behind the kind $2 and the recipient $3. */
-  all: statement<Pick<Recipient, 'kind' | 'recipient'>>('recipients-all', (table) => {
-    const known = table(Recipient)
-    const key = `${known.column('kind')}, ${known.column('recipient')}`
-    return `select ${known.columns('kind', 'recipient')} from ${known.name} where (${key}) > ($2, $3) order by ${key} limit $1`
+  /** One of whom more than $1 were given up. */
+  inExcess: statement<Pick<Recipient, 'kind' | 'recipient'>>('recipients-in-excess', (table) => {
+    const [known, entry] = [table(Recipient), table(OutboxEntry)]
+    const same = (['kind', 'recipient'] as const).map((one) => `${entry.name}.${entry.column(one)} = ${known.name}.${known.column(one)}`)
+    return `select ${known.columns('kind', 'recipient')} from ${known.name}
+      where exists (select from ${entry.name} where ${same.join(' and ')} and ${entry.name}.${entry.column('recipient')} <> ''
+        and ${entry.column('triesUntil')} <= now() offset $1::int limit 1) limit 1`
   }),
 } // prettier-ignore

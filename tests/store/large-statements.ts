@@ -214,7 +214,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'recipient-well': [['webhook', 'app-1'], 2],
   'recipient-note': [['webhook', 'app-1', '[]'], 2],
   'recipients-list': [['webhook', ['app-1', 'app-2'], 501], 4],
-  'recipients-all': [[1000, '', ''], 1000],
+  'recipients-in-excess': [[20_000], 1],
   'recipients-expired': [[], REMOVAL],
   'outbox-expired': [[], REMOVAL],
   'refresh-token-insert': [[UUID, 'hash', 60], 0],

@@ -72,8 +72,6 @@ const BATCH = 500
 const WRITE_AFTER = 1000
 /** Of one recipient, between two writes. */
 const MOST_NOTED = 20
-/** A million addresses would have other troubles. */
-const MOST_LISTED = 1000
 
 /** @internal */
 export function createRecipients({ database, audit, feed, log }: RecipientsOptions): OwnRecipients {
@@ -150,15 +148,14 @@ export function createRecipients({ database, audit, feed, log }: RecipientsOptio
       timer ??= setTimeout(() => void (writing = writing.then(write)), WRITE_AFTER).unref()
     },
     async removeExcess() {
-      const all = await database.query(statements.all, [MOST_LISTED, '', ''])
-      for (const { kind, recipient } of all) {
-        const [row] = await database.query(outbox.removeExcess, [BATCH, kind, recipient, MOST_GIVEN_UP])
-        const { removed } = row!
-        if (removed === 0) continue
+      const [most] = await database.query(statements.inExcess, [MOST_GIVEN_UP])
+      if (most === undefined) return 0
+      const { kind, recipient } = most
+      const [row] = await database.query(outbox.removeExcess, [BATCH, kind, recipient, MOST_GIVEN_UP])
+      const { removed } = row!
+      if (removed > 0)
         log.warn({ kind, recipient, removed }, `of what was given up, the last ${MOST_GIVEN_UP} are kept`)
-        return removed
-      }
-      return 0
+      return removed
     },
     async stop() {
       clearTimeout(timer)

@@ -148,6 +148,7 @@ test('what its time is over for while its recipient rests is given up, and told 
 test('of what was given up of one recipient the last are kept, and the log says so', async () => {
   const there = await office(async () => {})
   await there.database.query(`insert into outbox_recipients (kind, recipient) values ('letter', 'app'), ('letter', 'other')`)
+  await there.database.query(`insert into outbox_recipients (kind, recipient) select 'letter', 'a-' || n from generate_series(1, 1000) n`)
   await there.database.query(`insert into outbox (id, kind, recipient, payload, tries_until, given_up_at)
     select gen_random_uuid(), 'letter', case when n > $1 then 'other' else 'app' end, case when n > 700 then 'sealed' else 'old' end,
       now() - interval '1 day' + make_interval(secs => n), now() from generate_series(1, $1 + 10) n`, [MOST_GIVEN_UP + 700])
