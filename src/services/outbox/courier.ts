@@ -114,7 +114,8 @@ export function createCourier(options: CourierOptions): Courier {
   }
 
   function roomForFailing(): number {
-    return OF_FAILING - [...underWay.values()].filter(({ failing }) => failing).length
+    const failing = [...underWay.values()].filter((row) => row.failing)
+    return OF_FAILING - new Set(failing.map(({ kind, recipient }) => `${kind} ${recipient}`)).size
   }
 
   /** How many this process is at of whom. */
@@ -169,9 +170,12 @@ export function createCourier(options: CourierOptions): Courier {
     } catch (error) {
       count(row, 'failed')
       note(row, began, false, describe(error))
+      const isTheirs = row.recipient !== '' && !saysNothing(error)
+      // Also to those that were begun before.
+      if (isTheirs)
+        for (const other of rows(row.kind)) if (other.recipient === row.recipient) other.failing = true
       await putOff(row, error).catch(report)
-      if (row.recipient !== '' && !saysNothing(error))
-        await recipients.failed(row, error).then(wake).catch(report)
+      if (isTheirs) await recipients.failed(row, error).then(wake).catch(report)
       return
     }
     await database.query(statements.done, [row.id]).catch(report)

@@ -184,6 +184,26 @@ test('the last attempts are kept, the latest first, and nothing of them that was
   expect(outcomes.map(({ at }) => at)).toEqual(outcomes.map(({ at }) => at).toSorted((a, b) => b - a))
 })
 
+test('of whom one fails while others are under way, no more is looked for until those have ended; one that is taken then makes it well', async () => {
+  const held: (() => void)[] = []
+  let tries = 0
+  const there = await office(async () => {
+    if (++tries > 3) throw new Error('https://app.example answered with 503')
+    await new Promise<void>((resolve) => held.push(resolve))
+  })
+  await send(there, times('app', 4))
+  await until(async () => expect((await stateOf(there, 'app')).failures).toBe(1))
+  await rested(there)
+  const asked = (name: string): number => there.asked.filter((one) => one === name).length
+  const [looks, polls] = [asked('outbox-claim'), asked('changes-since')]
+  await until(() => expect(asked('changes-since')).toBeGreaterThan(polls + 1))
+  expect(asked('outbox-claim') - looks).toBeLessThan(10)
+
+  await there.database.query(`update outbox set due_at = now() + interval '1 hour' where last_error is not null`)
+  held.forEach((release) => release())
+  await until(async () => expect(await stateOf(there, 'app')).toMatchObject({ failures: 0, failingSince: null }))
+}) // prettier-ignore
+
 test('what is nobody’s fault says nothing against a recipient', async () => {
   const there = await office(async (to) => {
     throw to === 'gone' ? new Undeliverable('it wants no more') : new NotHere('it is unknown here')
