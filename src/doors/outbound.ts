@@ -53,7 +53,10 @@ export class OutboundError extends OAuthError {
  */
 export class Undeliverable extends Error {}
 
-/** What a delivery throws where this process cannot try it, and another may: it says nothing against its recipient. */
+/**
+ * What a delivery throws where this process does not know its recipient, and another may: it is no attempt, and this process leaves that recipient
+ * to others for half a minute.
+ */
 export class NotHere extends Error {}
 
 /** What a delivery knows of itself. */

@@ -57,6 +57,8 @@ const LIMIT = 15_000
 const STOP_LIMIT = 6000
 /** Seconds after which a process that has taken something is taken for dead. */
 const LEASE = 30
+/** Milliseconds for which this process leaves to others whom it does not know. */
+const LEFT = 30_000
 /** Seconds between two attempts, at most. */
 const LONGEST_PAUSE = 3600
 /** Milliseconds between two looks, at least, where nothing was enqueued. */
@@ -68,6 +70,8 @@ export function createCourier(options: CourierOptions): Courier {
   const { database, audit, box, feed, log, deliveries, recipients } = options
   const { limit = LIMIT, stopLimit = STOP_LIMIT } = options
   const underWay = new Map<Promise<void>, ClaimedRow>()
+  /** By the kind: whom this process does not know, and until when it leaves them to others. */
+  const left = new Map<string, Map<string, number>>()
   const counts = new Map<string, DeliveryCounts>()
   let timer: NodeJS.Timeout | undefined
   let wakesAt = Number.POSITIVE_INFINITY
@@ -118,12 +122,21 @@ export function createCourier(options: CourierOptions): Courier {
     return OF_FAILING - new Set(failing.map(({ kind, recipient }) => `${kind} ${recipient}`)).size
   }
 
-  /** How many this process is at of whom. */
+  /** How many this process is at of whom; of whom it leaves to others, as if it were at all that it may. */
   function held(kind: string): Map<string, number> {
     const known = rows(kind).filter(({ recipient }) => recipient !== '')
-    return new Map(
-      [...Map.groupBy(known, ({ recipient }) => recipient)].map(([name, own]) => [name, own.length]),
+    const busy = [...Map.groupBy(known, ({ recipient }) => recipient)].map(
+      ([name, own]) => [name, own.length] as const,
     )
+    return new Map([...busy, ...[...(left.get(kind)?.keys() ?? [])].map((name) => [name, OF_ONE] as const)])
+  }
+
+  /** Takes up again whom it has left for long enough, and wakes for the others. */
+  function takeUp(): void {
+    for (const names of left.values())
+      for (const [name, until] of names)
+        if (until <= performance.now()) names.delete(name)
+        else wake(until - performance.now())
   }
 
   /** Of whom no more is begun now. */
@@ -134,6 +147,7 @@ export function createCourier(options: CourierOptions): Courier {
 
   async function claim(): Promise<void> {
     const looked: string[] = []
+    takeUp()
     for (const kind of deliveries().keys()) {
       const room = roomFor(kind)
       if (room === 0) continue
@@ -168,9 +182,11 @@ export function createCourier(options: CourierOptions): Courier {
       count(row, 'done')
       note(row, began, true, answered ?? 'done')
     } catch (error) {
+      if (error instanceof NotHere && row.recipient !== '') return leave(row)
       count(row, 'failed')
       note(row, began, false, describe(error))
-      const isTheirs = row.recipient !== '' && !saysNothing(error)
+      // What cannot be delivered to anybody says nothing against whom it is for.
+      const isTheirs = row.recipient !== '' && !(error instanceof Undeliverable)
       // Also to those that were begun before.
       if (isTheirs)
         for (const other of rows(row.kind)) if (other.recipient === row.recipient) other.failing = true
@@ -242,9 +258,11 @@ export function createCourier(options: CourierOptions): Courier {
     wake(pause * 1000)
   }
 
-  /** What cannot be delivered to anybody, or not by this process, says nothing against whom it is for. */
-  function saysNothing(error: unknown): boolean {
-    return error instanceof Undeliverable || error instanceof NotHere
+  async function leave(row: ClaimedRow): Promise<void> {
+    const names = left.get(row.kind) ?? new Map<string, number>()
+    left.set(row.kind, names.set(row.recipient, performance.now() + LEFT))
+    await giveBack([row]).catch(report)
+    wake(LEFT)
   }
 
   feed.on('delivery', () => wake())

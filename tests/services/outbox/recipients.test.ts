@@ -193,15 +193,34 @@ test('of whom one fails while others are under way, no more is looked for until 
   })
   await send(there, times('app', 4))
   await until(async () => expect((await stateOf(there, 'app')).failures).toBe(1))
-  await rested(there)
+  const dueIn = async (pause: string) => there.database.query(`update outbox set due_at = now() + $1::interval where last_error is not null`, [pause])
+  await dueIn('0')
+  await there.outbox.announce()
   const asked = (name: string): number => there.asked.filter((one) => one === name).length
   const [looks, polls] = [asked('outbox-claim'), asked('changes-since')]
   await until(() => expect(asked('changes-since')).toBeGreaterThan(polls + 1))
   expect(asked('outbox-claim') - looks).toBeLessThan(10)
 
-  await there.database.query(`update outbox set due_at = now() + interval '1 hour' where last_error is not null`)
+  await dueIn('1 hour')
   held.forEach((release) => release())
   await until(async () => expect(await stateOf(there, 'app')).toMatchObject({ failures: 0, failingSince: null }))
+}) // prettier-ignore
+
+test('a process that does not know a recipient leaves it to others, and takes it for no attempt', async () => {
+  let refused = 0
+  const former = await office(async () => {
+    refused++
+    throw new NotHere('it is unknown here')
+  })
+  await send(former, times('fresh', 30))
+  await until(() => expect(refused).toBeGreaterThan(0))
+  const attempts: number[] = []
+  const knowing = deliveryOf({ kind: 'letter', payload, deliver: async (_letter, { attempt }) => void attempts.push(attempt) })
+  const latter = await openPostOffice(former.database, [knowing])
+  await until(() => expect(attempts).toHaveLength(30))
+  expect(new Set(attempts)).toEqual(new Set([1]))
+  expect(refused).toBeLessThan(5)
+  await until(async () => expect(await stateOf(latter, 'fresh')).toMatchObject({ failures: 0, waiting: 0 }))
 }) // prettier-ignore
 
 test('what is nobody’s fault says nothing against a recipient', async () => {
