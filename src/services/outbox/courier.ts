@@ -71,7 +71,7 @@ export function createCourier(options: CourierOptions): Courier {
   const { limit = LIMIT, stopLimit = STOP_LIMIT } = options
   const underWay = new Map<Promise<void>, ClaimedRow>()
   /** By the kind: whom this process does not know, and until when it leaves them to others. */
-  const left = new Map<string, Map<string, number>>()
+  const leftToOthers = new Map<string, Map<string, number>>()
   const counts = new Map<string, DeliveryCounts>()
   let timer: NodeJS.Timeout | undefined
   let wakesAt = Number.POSITIVE_INFINITY
@@ -128,12 +128,15 @@ export function createCourier(options: CourierOptions): Courier {
     const busy = [...Map.groupBy(known, ({ recipient }) => recipient)].map(
       ([name, own]) => [name, own.length] as const,
     )
-    return new Map([...busy, ...[...(left.get(kind)?.keys() ?? [])].map((name) => [name, OF_ONE] as const)])
+    return new Map([
+      ...busy,
+      ...[...(leftToOthers.get(kind)?.keys() ?? [])].map((name) => [name, OF_ONE] as const),
+    ])
   }
 
   /** Takes up again whom it has left for long enough, and wakes for the others. */
   function takeUp(): void {
-    for (const names of left.values())
+    for (const names of leftToOthers.values())
       for (const [name, until] of names)
         if (until <= performance.now()) names.delete(name)
         else wake(until - performance.now())
@@ -259,8 +262,8 @@ export function createCourier(options: CourierOptions): Courier {
   }
 
   async function leave(row: ClaimedRow): Promise<void> {
-    const names = left.get(row.kind) ?? new Map<string, number>()
-    left.set(row.kind, names.set(row.recipient, performance.now() + LEFT))
+    const names = leftToOthers.get(row.kind) ?? new Map<string, number>()
+    leftToOthers.set(row.kind, names.set(row.recipient, performance.now() + LEFT))
     await giveBack([row]).catch(report)
     wake(LEFT)
   }
