@@ -74,7 +74,7 @@ test('what was given up is sent again by a button, and nothing of another addres
     values ('webhook', '${ill}', 9, now(), now() + interval '1 hour') on conflict (kind, recipient)
     do update set failures = 9, failing_since = now(), rests_until = now() + interval '1 hour'`)
   const page = await open()
-  for (const shown of ['3 were given up.', 'One was given up.', 'It fails since ', 'It is tried less'])
+  for (const shown of ['3 were given up.', 'One was given up.', 'It has failed since ', 'It is tried less'])
     expect(page.body).toContain(shown)
   expect((await agent.submit(page, 'retry-1')).body).toContain('What was given up is sent again, for another day.')
   const [event] = (await oauth.audit.list({ type: 'delivery.retried' })).events
