@@ -26,7 +26,13 @@ interface Counting {
   /** Milliseconds since the epoch. */
   readonly sentAt: number
   readonly tries: number
-  readonly spent?: { readonly by: string; readonly at: number }
+  readonly spent?: {
+    readonly by: string
+    /** Milliseconds since the epoch. */
+    readonly at: number
+    /** How often it came once more. */
+    readonly again?: number
+  }
 }
 
 export interface Opened extends Asked {
@@ -170,13 +176,16 @@ export function createMailCodes(oauth: OAuth): MailCodes {
 
     async findSpent(id, digits) {
       const counting = await stored.get(id)
-      const { by = '', at = 0 } = counting?.spent ?? {}
-      if (counting === null || at + TWICE_WITHIN < Date.now() || counting.tries >= TRIES) return null
+      if (counting?.spent === undefined || counting.tries >= TRIES) return null
+      const { by, at, again = 0 } = counting.spent
+      if (at + TWICE_WITHIN < Date.now()) return null
       const user = await oauth.findUser(by)
-      if (user !== null && isFor(user, counting) && (await isOf(id, counting.nonce, user, digits)))
-        return user
-      await stored.replace(id, counting, { ...counting, tries: counting.tries + 1 })
-      return null
+      const isAgain = user !== null && isFor(user, counting) && (await isOf(id, counting.nonce, user, digits))
+      const next: Counting = isAgain
+        ? { ...counting, spent: { by, at, again: again + 1 } }
+        : { ...counting, tries: counting.tries + 1 }
+      if (!(await stored.replace(id, counting, next))) return mailCodes.findSpent(id, digits)
+      return isAgain ? user : null
     },
   }
   return mailCodes

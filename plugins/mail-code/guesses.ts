@@ -4,10 +4,9 @@ import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { User } from '../../src/doors/user.ts'
 import type { NewEvent } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { usernameKey } from '../../src/protocol/username.ts'
-import { NIL } from '../../src/protocol/uuid.ts'
 import { LIMITS, type ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
 import type { Verdict } from './codes.ts'
+import { ofAddress, whoseIs } from './whose.ts'
 
 export interface Guessed {
   readonly verdict: Verdict
@@ -33,13 +32,8 @@ const GUESSES: Omit<ThrottleLimits, 'ownerOf'> = {
 }
 
 export function createGuess(fastify: FastifyInstance): Guess {
-  const { oauth, browser } = fastify
   const { box } = kernelOf(fastify)
-  const ownerOf = async (account: string) => {
-    const user = await oauth.users.findByEmail(account)
-    return user === null ? {} : { user: user.id }
-  }
-  const throttle = oauth.throttle('mail-code', { ...GUESSES, ownerOf })
+  const throttle = fastify.oauth.throttle('mail-code', { ...GUESSES, ownerOf: ofAddress(fastify) })
 
   function failureOf(user: User | null, account: string): NewEvent {
     const type = 'user.sign_in_failed' as const
@@ -50,9 +44,7 @@ export function createGuess(fastify: FastifyInstance): Guess {
   }
 
   return async (email, { request }, check) => {
-    const account = usernameKey(email) ?? email
-    const user = await oauth.users.findByEmail(email)
-    const mark = await browser.markOf(request, user ?? { id: NIL, username: email })
+    const { user, account, mark } = await whoseIs(fastify, email, request)
     const attempt = await throttle.attempt(account, request.ip, mark)
     try {
       const verdict = await check(user)

@@ -165,6 +165,33 @@ test('five are tried of it, however many come at once; then the right one is ref
   await until(async () => expect(await events('user.sign_in_failed', id)).toHaveLength(5))
 })
 
+test('so many are tried of one that has just signed somebody in, too: then the right one leads nowhere', async () => {
+  const { email } = await register()
+  const { agent, page, code } = await begin(email)
+  const before = agent.clone()
+  await enterCode(agent, page, code)
+  await Promise.all(Array.from({ length: 12 }, async () => enterCode(before.clone(), page, otherThan(code))))
+  expect((await enterCode(before, page, code)).body).toContain('id="login"')
+  expect(before.cookies.has('latchkey-session')).toBe(false)
+})
+
+test('who has signed in with a browser before is mailed a code there, however many others have asked for', async () => {
+  const { id, email } = await register()
+  const { agent, page, code } = await begin(email)
+  await isIn({ agent, next: await enterCode(agent, page, code) }, id)
+  let refused: Page | undefined
+  for (let time = 0; refused === undefined && time < 25; time++) {
+    const stranger = newAgent()
+    const answer = await askForCode(stranger, await stranger.get(authorizationUrl(server)), email)
+    if (answer.status === 429) refused = answer
+  }
+  expect(problemOn(refused!)).not.toBe('')
+  await until(async () => expect((await mailbox.all(email)).filter(({ subject }) => subject === CODE_SUBJECT).length).toBeGreaterThan(15))
+  const known = (await mailbox.all(email)).length
+  expectCodePage(await askForCode(agent, await agent.get(authorizationUrl(server, { prompt: 'select_account' })), email))
+  await until(async () => expect(await mailbox.all(email)).toHaveLength(known + 1))
+}) // prettier-ignore
+
 test('another code ends the one before, after a pause; the pause is told, and sent twice it is one mail', async () => {
   const { email, id } = await register()
   const { agent, page, code } = await begin(email)
