@@ -22,9 +22,15 @@ import { confirmLetter, takenLetter } from './email-letters.ts'
 
 const PATH = '/email'
 const SAVED: Notice = { kind: 'success', text: message('Saved.') }
+const ONLY_WAY_IN = message(
+  'Your address is the only way by which you can sign in. Add another one first, and then take it away.',
+)
 /** Of what stands in the query: nobody can put another address there, nor one of another session. */
 const sentIn = ({ sid }: Session): string => `mail to confirm sent to in ${sid}`
 const KIND = 'confirm-email'
+
+/** Nothing would be left by which they could sign in. */
+class OnlyWayIn extends Error {}
 
 interface Shown {
   notice?: Notice | null
@@ -85,6 +91,16 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
     await oauth.enqueue(KIND, { user, email, token, locales: tags.join(' ') })
   }
 
+  /** Without a mail. Throws `OnlyWayIn`, whoever else takes another way in at the same moment. */
+  async function save({ id }: User, email: string): Promise<void> {
+    const before = await kernel.users.waysIn(id)
+    await kernel.users.update({ id }, claimsFor(email), {
+      async also(query) {
+        if (before.length > 0 && (await kernel.users.waysInBy(query, id)).length === 0) throw new OnlyWayIn()
+      },
+    })
+  }
+
   /** `had`: whether the form was shown with an address. One that takes it away may come twice. */
   async function change(call: PageCall, typed: string, had: boolean) {
     const user = await userOf(call)
@@ -92,13 +108,14 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
     if (typed === '' && email === '' && !had) return show(call, { typed, error: NO_MAIL_ADDRESS })
     if (typed === email && (typed === '' || isVerified === true || !mailed()))
       return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
-    if (typed === '' || !mailed()) {
-      await oauth.users.update(user, claimsFor(typed))
-      return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
-    }
     try {
+      if (typed === '' || !mailed()) {
+        await save(user, typed)
+        return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
+      }
       await sendLink(user, typed, call)
     } catch (error) {
+      if (error instanceof OnlyWayIn) return show(call, { error: ONLY_WAY_IN })
       const { advice, status } = waitFor(error, call)
       return show(call, { typed, error: advice, status })
     }

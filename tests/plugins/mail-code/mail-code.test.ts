@@ -346,6 +346,28 @@ test('it counts as a way in, so that the password can go, and not without a veri
   expect(await users.waysIn(id)).toEqual([])
 })
 
+test.runIf(isThere('latchkey-account'))(
+  'who has no other way in keeps the address; who has one may take it away',
+  async () => {
+    const { id, email } = await register({ password: undefined })
+    const agent = newAgent()
+    const asked = await askForCode(agent, await agent.get(`${server.url}/account/email`), email)
+    const page = await enterCode(agent, asked, await nextCode(mailbox, email))
+    const refused = await agent.submit(page, 'change-email', { email: '' })
+    expect(refused.status).toBe(400)
+    expect(problemOn(refused)).toBe(
+      'Your address is the only way by which you can sign in. Add another one first, and then take it away.',
+    )
+    expect(await users.waysIn(id)).toEqual(['mail-code'])
+    await users.setPassword((await users.get(id)).username, PASSWORD)
+    const session = await begin(email)
+    await isIn({ agent: session.agent, next: await enterCode(session.agent, session.page, session.code) }, id)
+    const own = await session.agent.get(`${server.url}/account/email`)
+    expect((await session.agent.submit(own, 'change-email', { email: '' })).url).toContain('saved=yes')
+    expect(await users.waysIn(id)).toEqual(['password'])
+  },
+)
+
 test.runIf(isThere('latchkey-second-factor'))(
   'a second factor is asked for after it, and the session waits until then',
   async () => {
