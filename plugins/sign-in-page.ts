@@ -88,6 +88,10 @@ export function createSignInPage(fastify: FastifyInstance): SignInPage {
   const wantsOther = ({ request }: Interaction): boolean =>
     promptsOf(request).some((one) => one === 'select_account' || one === 'create')
 
+  /** Who has to show that it is them; null where anybody may. */
+  const expectedOf = async (interaction: Interaction): Promise<User | null> =>
+    wantsOther(interaction) ? null : knownOf(interaction)
+
   /** The way in that the client has asked for by name. */
   function promptedOf({ request }: Interaction): string | undefined {
     const prompts = promptsOf(request)
@@ -145,14 +149,13 @@ export function createSignInPage(fastify: FastifyInstance): SignInPage {
       const name = note?.method ?? promptedOf(interaction)
       const method = name === undefined ? undefined : oauth.owners('signInMethod').get(name)
       if (name === undefined || method?.page === undefined) return all(interaction, call, { typed, note })
-      const asked = askedOf(interaction, name, await knownOf(interaction), note)
+      const asked = askedOf(interaction, name, await expectedOf(interaction), note)
       const page = await method.page(asked, call)
       return page === null ? all(interaction, call, { typed, note }) : toMethod(page, asked)
     },
     async submit(interaction, note, wire, call, part) {
       const [name, method] = methodOf(part)
-      const known = wantsOther(interaction) ? null : await knownOf(interaction)
-      const asked = askedOf(interaction, name, known, note)
+      const asked = askedOf(interaction, name, await expectedOf(interaction), note)
       const result = await method.submit(asked, wire, call)
       if ('page' in result) return toMethod(result, asked)
       if ('part' in result) return all(interaction, call, { instead: [name, result] })

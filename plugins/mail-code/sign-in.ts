@@ -11,6 +11,7 @@ import { isMailAddress, NO_MAIL_ADDRESS } from '../../src/protocol/mail-address.
 import { message, type Words } from '../../src/protocol/message.ts'
 import { compileParameters } from '../../src/protocol/parameters.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { usernameKey } from '../../src/protocol/username.ts'
 import { readHere } from '../mail/read-here.ts'
 import { verifiedAddressOf } from '../mail/verified-address-of.ts'
 import type { FormTarget } from '../pages/models.ts'
@@ -140,28 +141,28 @@ export async function addSignIn(fastify: FastifyInstance, codes: MailCodes, send
   }
 
   /** Of a code that came once more, as by a double click. */
-  async function proofAgain(id: string, digits: string): Promise<{ proof: Proof } | null> {
+  async function proofAgain({ id, known }: SignInAsked, digits: string): Promise<{ proof: Proof } | null> {
     const user = await codes.findSpent(id, digits)
-    return user && { proof: { user, ...SHOWN } }
+    return user === null || (known ?? user).id !== user.id ? null : { proof: { user, ...SHOWN } }
   }
 
   async function enter(
-    { id, state }: SignInAsked,
+    asked: SignInAsked,
     typed: string,
     call: BrowserCall,
   ): Promise<{ proof: Proof } | RefusalPage | typeof NONE> {
     const digits = typed.normalize('NFKC').replaceAll(/[\s\p{Pd}]/gu, '')
-    const before = isAsked(state) ? state : null
+    const before = codeOf(asked)
     const isCode = /^\d{6}$/.test(digits)
     if (!isCode) return before === null ? NONE : codePage(before, call, { error: NOT_SIX }, 400)
     // What was noted of it, once somebody has signed in by it, is that alone.
-    if (before === null) return (await proofAgain(id, digits)) ?? NONE
+    if (before === null) return (await proofAgain(asked, digits)) ?? NONE
     try {
       const { verdict, event } = await guess(before.email, call, async (user) =>
-        codes.check(id, before, digits, user),
+        codes.check(asked.id, before, digits, user),
       )
       if (verdict.is === 'right') return { proof: { user: verdict.user, ...SHOWN } }
-      const again = verdict.is === 'over' ? await proofAgain(id, digits) : null
+      const again = verdict.is === 'over' ? await proofAgain(asked, digits) : null
       if (again !== null) return again
       call.request.log.info('sign-in refused')
       const refused = codePage(before, call, { error: verdict.is === 'wrong' ? WRONG : OVER }, 403)
@@ -176,21 +177,30 @@ export async function addSignIn(fastify: FastifyInstance, codes: MailCodes, send
     reaches: { acr: [SHOWN.acr], by: async (user) => isWayIn(user) },
     isWayIn,
     offer: async ({ known }) => (known !== null && !isWayIn(known) ? null : element(known)),
-    async page({ state, known, hint }, call) {
-      if (isAsked(state)) return codePage(state, call)
+    async page(asked, call) {
+      const before = codeOf(asked)
+      if (before !== null) return codePage(before, call)
+      const { state, known, hint } = asked
       return state === null || known !== null ? null : addressPage(isMailAddress(hint) ? hint : '')
     },
     async submit(asked, wire, call) {
       const { code, again, other, ...typed } = parse(wire)
-      const { state } = asked
+      const before = codeOf(asked)
       if (other !== undefined) return NONE
-      if (again !== undefined) return isAsked(state) ? askAgain(asked, state, call) : NONE
+      if (again !== undefined) return before === null ? NONE : askAgain(asked, before, call)
       // What is empty is absent.
       const isEmpty = asked.known === null && typed.username === undefined && typed.email === undefined
-      if (code !== undefined || (isEmpty && isAsked(state))) return enter(asked, code ?? '', call)
+      if (code !== undefined || (isEmpty && before !== null)) return enter(asked, code ?? '', call)
       return ask(asked, typed, call)
     },
   })
+}
+
+/** The code that was asked for; null for none, and for one of another address than theirs who have to show that it is them. */
+function codeOf({ state, known }: Pick<SignInAsked, 'state' | 'known'>): Asked | null {
+  if (!isAsked(state)) return null
+  if (known === null) return state
+  return usernameKey(verifiedAddressOf(known) ?? '') === usernameKey(state.email) ? state : null
 }
 
 function isAsked(state: unknown): state is Asked {

@@ -337,6 +337,31 @@ test('who has no verified address is not offered it once more, and whose address
   expect(await mailbox.all(email)).toEqual([])
 })
 
+test('who is there by now does not show that it is them by a code that went to somebody else', async () => {
+  const [one, other] = [await register(), await register()]
+  const parameters = { prompt: 'login' }
+  const { agent, page, code } = await begin(other.email, newAgent(), parameters)
+  await goThrough(agent, await agent.get(authorizationUrl(server)), { username: one.username, password: PASSWORD })
+  const again = await agent.get(page.url)
+  expect([findForm(again, 'enter-code'), findForm(again, 'login') !== undefined]).toEqual([undefined, true])
+  const form = findForm(again, 'mail-code-form')!
+  const sent = await agent.post(form.action, { ...form.fields, code })
+  expect(findForm(sent, 'login')).toBeDefined()
+  expect(await oauth.sessions.list(other.id)).toEqual([])
+  expect(await oauth.sessions.list(one.id)).toHaveLength(1)
+}) // prettier-ignore
+
+test('who is to choose an account may do so by an address, though somebody is there', async () => {
+  const [one, other] = [await register(), await register()]
+  const agent = newAgent()
+  await goThrough(agent, await agent.get(authorizationUrl(server)), { username: one.username, password: PASSWORD })
+  const chooses = await agent.get(authorizationUrl(server, { prompt: 'select_account' }))
+  const asks = await askForCode(agent, chooses, other.username)
+  const asked = await agent.submit(asks, 'mail-code-address', { email: other.email })
+  expectCodePage(asked)
+  await isIn({ agent, next: await enterCode(agent, asked, await nextCode(mailbox, other.email)) }, other.id)
+}) // prettier-ignore
+
 test('it counts as a way in, so that the password can go, and not without a verified address', async () => {
   const { id, username } = await register()
   expect(await users.waysIn(id)).toEqual(['password', 'mail-code'])
