@@ -4,7 +4,7 @@ import type { Wire } from '../../src/protocol/wire.ts'
 import type { Browser } from '../browser/index.ts'
 import { keepingTyped } from '../pages/expired-form.ts'
 import { LOGIN } from './phases.ts'
-import { usersBefore, type SignInNote } from './sign-in-note.ts'
+import { isNoted, usersBefore, type SignInNote } from './sign-in-note.ts'
 import type { InteractionStore, Stored } from './store.ts'
 
 /** A form that was sent. */
@@ -25,9 +25,11 @@ export function createFormCheck(browser: Browser, store: InteractionStore): Form
   return async ({ stored, session, step, form, isRepeated }, wire, call) => {
     // Somebody signed in by it, and sent it once more: it was shown to nobody.
     const toNobody = isRepeated && Object.hasOwn(stored.notes, step)
-    // Somebody signed in by it anew, and sent it once more before the new session's cookie came: it was shown to who was there before.
-    const toFormer =
-      session === null && step === LOGIN ? usersBefore(stored.notes[LOGIN] as SignInNote | undefined) : []
+    // Somebody signed in by it anew, and sent it once more before the new session's cookie came: it was shown to who was there before. It may
+    // have led to that session again.
+    const note = stored.notes[LOGIN] as SignInNote | undefined
+    const isAnew = step === LOGIN && (session === null || isNoted(session, note))
+    const toFormer = isAnew ? usersBefore(note) : []
     const shownTo = [session?.userId, ...(toNobody ? [undefined] : []), ...toFormer]
     const purposes = shownTo.map((userId) => purposeOf(stored.id, userId))
     await keepingTyped(store.addressOf(stored, form), wire, async () =>

@@ -155,6 +155,33 @@ test.each<[Parameters]>([
   },
 )
 
+test.each(['login', 'select_account'])(
+  'of a double click by who is there already, with prompt %s, each answer leads on, with one session',
+  async (prompt) => {
+    const [one, other] = [await register(), await register()]
+    const agent = newAgent()
+    await goThrough(agent, await agent.get(authorizationUrl(server)), {
+      username: one.username,
+      password: PASSWORD,
+    })
+    const whose = prompt === 'login' ? one : other
+    const once = await agent.get(authorizationUrl(server, { prompt: `${prompt} consent` }))
+    const page =
+      prompt === 'login'
+        ? await agent.submit(once, 'mail-code-form')
+        : await askForCode(agent, once, whose.email)
+    const code = await nextCode(mailbox, whose.email)
+    const agents = Array.from({ length: 4 }, () => agent.clone())
+    const later = agents.pop()!
+    const answers = await Promise.all(agents.map(async (each) => enterCode(each, page, code)))
+    answers.push(await enterCode(later, page, code))
+    for (const answer of answers) expect(answer.body).toContain('id="consent"')
+    for (const answer of answers) expect(answer.body).toContain(whose.username)
+    expect(await oauth.sessions.list(whose.id)).toHaveLength(1)
+    expect(await oauth.sessions.list(one.id)).toHaveLength(whose === one ? 1 : 0)
+  },
+)
+
 test('five are tried of it, however many come at once; then the right one is refused too', async () => {
   const { email, id } = await register()
   const { agent, page, code } = await begin(email)
