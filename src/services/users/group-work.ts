@@ -86,17 +86,17 @@ async function doPart(
 ): Promise<RolesChanged<Done>> {
   const [row] = await query(records.lock, [GROUP, id])
   const [left] = await query(records.get, [WORK, id])
-  if (row === undefined || left === undefined)
-    return { result: { outcome: 'nothing', count: 0 }, changed: [] }
+  if (left === undefined) return { result: { outcome: 'nothing', count: 0 }, changed: [] }
+  // A process of an earlier version deletes a group and knows of no work: then nobody keeps what they have of it.
   const some =
-    to === null
+    to === null || row === undefined
       ? await query(users.takeRoleFromSome, [from, PART])
       : await query(users.renameRoleOfSome, [from, to, PART])
   const changed = noteRoles(note, some)
   const count = changed.length
   if (count === PART) return { result: { outcome: 'more', count }, changed }
   await query(records.delete, [WORK, id])
-  if (to !== null) {
+  if (to !== null && row !== undefined) {
     const group = toStored({ ...toGroup(row), former: null })
     await query(records.replace, [GROUP, id, group, keyOf(to), row.revision])
     return { result: { outcome: 'renamed', count }, changed }

@@ -112,3 +112,13 @@ test('while a group is renamed its members are all in it, and its former name is
   expect((await call('PATCH', `/Groups/${id}?excludedAttributes=members`, change)).status).toBe(200)
   expect([await withRole(role), await withRole('After')]).toEqual([0, MANY - 1])
 }) // prettier-ignore
+
+test('of a group that a process of an earlier version deleted meanwhile nobody keeps the role, and the name is free', async () => {
+  const { id } = await crowd('Left Behind')
+  await stopped(id, 'Left-Behind', 'Going Away')
+  await server.database.query(`delete from plugin_records where kind = 'scim-group' and record_id = $1`, [id])
+  await goOnToTheEnd()
+  expect(await withRole('Left-Behind')).toBe(0)
+  const { status } = await call('POST', '/Groups', { schemas: [GROUP], displayName: 'Left Behind' })
+  expect(status).toBe(201)
+})
