@@ -67,7 +67,7 @@ export function addRoleActions(area: OwnArea): void {
       path: '/rename',
       field: 'to',
       async work({ name }, typed) {
-        const to = typed.trim()
+        const to = typed.trim().normalize('NFC')
         const error = await orGoesOn(roles.rename(name, to), to)
         if (error === undefined) return uri(PATH, { name: to })
         return error === null ? pageOf(to, 'renamed') : { rename: { error, typed } }

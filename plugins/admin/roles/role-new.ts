@@ -57,7 +57,7 @@ export function addNewRole(area: OwnArea): void {
     show: async (_query, call) => show(call, ''),
     async submit({ name: typed = '' }, call) {
       area.assertGenuine(call, PATH, '')
-      const name = typed.trim()
+      const name = typed.trim().normalize('NFC')
       const error = await refusalOf(kernel.roles.create(name))
       if (error !== null) return show(call, typed, { error })
       return call.reply.redirect(uri('/role', { name, done: 'registered' }), 303)

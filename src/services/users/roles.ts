@@ -125,7 +125,8 @@ export function createRoles(options: RolesOptions): Roles {
     isOurs,
     hasAdministrators: async (name) =>
       name === ADMIN || ((await database.query(statements.hasBoth, [name, ADMIN]))[0]?.found ?? false),
-    async create(name) {
+    async create(typed) {
+      const name = composed(typed)
       await assertFree(name)
       await groups.create(null, { displayName: name }).catch(inWordsOfRoles)
       return (await find(name))!
@@ -137,7 +138,8 @@ export function createRoles(options: RolesOptions): Roles {
       return change(userId, (had) => (had.includes(name) ? had : [...had, name]), judge)
     },
     take: async (name, userId, judge) => change(userId, (had) => had.filter((role) => role !== name), judge),
-    async rename(name, to) {
+    async rename(name, typed) {
+      const to = composed(typed)
       await assertFree(to)
       const { id } = await ours(name)
       await groups.update(id, null, { displayName: to }, ({ role }) => assertStill(role, name)).catch(inWordsOfRoles)
@@ -148,6 +150,11 @@ export function createRoles(options: RolesOptions): Roles {
       await groups.delete(id, ({ role }) => assertStill(role, name))
     },
   }
+}
+
+/** As the name of a group is kept: two that look the same are one. */
+function composed(name: string): string {
+  return name.normalize('NFC')
 }
 
 function isOurs({ name, directories }: Pick<Role, 'name' | 'directories'>): boolean {

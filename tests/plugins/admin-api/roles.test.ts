@@ -105,3 +105,14 @@ test('who may read alone changes nothing, and who is there for apps reads nothin
     expect((await reader!(method, path, body)).status).toBe(403)
   expect((await apps!('GET', '/roles')).status).toBe(403)
 })
+
+test('a name is kept as Unicode composes it, however it was typed', async () => {
+  const typed = 'gerée'.normalize('NFD')
+  const made = await people!('POST', '/roles', { name: typed })
+  expect([made.status, made.body.name]).toEqual([201, 'gerée'])
+  expect((await people!('POST', '/roles', { name: typed })).status).toBe(409)
+  const to = 'dirigée'.normalize('NFD')
+  const renamed = await people!('PATCH', '/roles/gerée', { name: to })
+  expect([renamed.status, renamed.body.name]).toEqual([200, 'dirigée'])
+  expect((await people!('DELETE', '/roles/dirigée')).status).toBe(204)
+})
