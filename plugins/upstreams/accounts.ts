@@ -157,9 +157,7 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
     if (await links.wasUnlinked(userId, linkIdOf(identity))) return null
     let hasOther = false
     const linking = await put(userId, upstream, identity, (kept) => {
-      hasOther = kept.some(
-        ({ issuer, subject }) => issuer === identity.issuer && subject !== identity.subject,
-      )
+      hasOther = kept.some((one) => one.issuer === identity.issuer && linkIdOf(one) !== linkIdOf(identity))
       return hasOther
     })
     return hasOther ? null : linking

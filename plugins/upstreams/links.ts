@@ -12,6 +12,8 @@ export interface Link {
   readonly upstream: string
   readonly issuer: string
   readonly subject: string
+  /** As in `Identity`. */
+  readonly subjectClaim?: string
   /** What the upstream called them when it was linked: for people, who may have two there. */
   readonly name: string | null
 }
@@ -33,8 +35,8 @@ export interface Links extends UserRecords<Link>, LinkedSignIns {
   forgetUnlinked(userId: string, id: string): Promise<void>
 }
 
-/** Who somebody is at an upstream: OpenID Connect Core §5.7, `iss` and `sub` together. */
-export type Subject = Pick<Identity, 'issuer' | 'subject'>
+/** Who somebody is at an upstream: OpenID Connect Core §5.7, `iss` and `sub` together; or what is there in the place of `sub`, with its name. */
+export type Subject = Pick<Identity, 'issuer' | 'subject' | 'subjectClaim'>
 
 /** Of one user; enough for every provider that a person has. */
 export const MOST = 20
@@ -53,9 +55,9 @@ export function createLinks(fastify: FastifyInstance): Links {
     async unlink(userId, id) {
       const record = await records.get(userId, id)
       if (record === null) return false
-      const { issuer, subject } = record.value
+      const subject = subjectOf(record.value)
       // Before the link is gone: whoever signs in by it in between would be linked again.
-      await unlinked.put(userId, id, { issuer, subject })
+      await unlinked.put(userId, id, subject)
       try {
         return await records.delete(userId, id, linkEvent('user.upstream_unlinked', userId, record.value))
       } catch (error) {
@@ -69,18 +71,24 @@ export function createLinks(fastify: FastifyInstance): Links {
 }
 
 /** Of one length, however long the subject is. */
-export function linkIdOf({ issuer, subject }: Subject): string {
-  return hash('sha256', `${issuer}\0${subject}`, 'base64url')
+export function linkIdOf({ issuer, subject, subjectClaim }: Subject): string {
+  const parts = [issuer, subject, ...(subjectClaim === undefined ? [] : [subjectClaim])]
+  return hash('sha256', parts.join('\0'), 'base64url')
+}
+
+/** Without all that is beside it. */
+export function subjectOf({ issuer, subject, subjectClaim }: Subject): Subject {
+  return { issuer, subject, ...(subjectClaim === undefined ? {} : { subjectClaim }) }
 }
 
 export function linkOf(
   { id }: UpstreamInformation,
-  { issuer, subject }: Subject,
+  identity: Subject,
   claims: Readonly<Record<string, unknown>>,
 ): Link {
   const named = [claims['email'], claims['preferred_username'], claims['name']]
   const name = named.find((one): one is string => typeof one === 'string') ?? null
-  return { upstream: id, issuer, subject, name }
+  return { upstream: id, ...subjectOf(identity), name }
 }
 
 export function linkEvent(

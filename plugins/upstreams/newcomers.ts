@@ -20,6 +20,7 @@ import { leadingTo } from '../pages/places.ts'
 import type { Accounts, Newcomer } from './accounts.ts'
 import { isMarked, markOf } from './flows.ts'
 import { confirmLetter, existingLetter } from './letters.ts'
+import { subjectOf } from './links.ts'
 import type { Identity } from './provider.ts'
 import { proofOf } from './sign-in.ts'
 import type { SignOuts } from './sign-out.ts'
@@ -71,6 +72,7 @@ const Asked = Type.Object({
   upstream: Type.String(),
   issuer: Type.String(),
   subject: Type.String(),
+  subjectClaim: Type.Optional(Type.String()),
   email: Type.String(),
   claims: Type.Object({}),
   browser: Type.String(),
@@ -223,13 +225,12 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
   return {
     async ask(upstream, identity, newcomer, back, call) {
       if (!(await mayBeMailed(newcomer.email, call))) return false
-      const { issuer, subject, idToken } = identity
+      const { idToken } = identity
       const { tags } = await readerOf(fastify, NOBODY, call)
       await oauth.enqueue(KIND, {
         ...newcomer,
         upstream: upstream.id,
-        issuer,
-        subject,
+        ...subjectOf(identity),
         browser: markOf(browser.id(call)),
         back,
         ...(upstream.sign_out === true && idToken !== undefined

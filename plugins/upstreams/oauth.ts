@@ -91,8 +91,10 @@ export function createOAuth(fastify: FastifyInstance): Provider {
         const ask: Ask = async (address) => askWith(fetch, address, tokens.access_token, dialect.accept)
         const userinfo = await ask(endpoints.userinfo_endpoint)
         if (!isObject(userinfo)) throw new Error('its userinfo is no JSON object')
+        const { subject_claim: subjectClaim = 'sub' } = upstream
         return {
           issuer: upstream.issuer,
+          ...(subjectClaim === 'sub' ? {} : { subjectClaim }),
           subject: subjectIn(userinfo, dialect.subjectClaim),
           authTime: undefined,
           idToken: undefined,

@@ -5,6 +5,8 @@ import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts
 export interface Identity {
   readonly issuer: string
   readonly subject: string
+  /** What is registered to say the subject, where that is another member than `sub`: one that is registered later says other people. */
+  readonly subjectClaim?: string
   /** Seconds since the epoch; undefined where it does not say. */
   readonly authTime: number | undefined
   /** As it came; undefined of one that has none. */

@@ -356,6 +356,23 @@ describe('any service, registered by its endpoints', () => {
     await upstreams.delete('twin')
   })
 
+  test('known by another member than before, nobody is: who is called there as somebody was numbered does not get their account', async () => {
+    const { upstreams } = kernelOf(server.server)
+    const had = (await users.search('hubot')).found.map(({ id }) => id)
+    await upstreams.save({ id: 'plain', subject_claim: 'login' })
+    github.lie({ user: [200, { id: 555, login: '480938' }] })
+    const { agent, page } = await comeBy('hubot', 'plain')
+    github.lie({})
+    await upstreams.save(PLAIN)
+    const code = answerOf(await allow(agent, page)).get('code')!
+    const { id_token } = (await (await exchange(server, code)).json()) as { id_token: string }
+    expect(had).not.toContain(claimsOf(id_token)['sub'])
+    const back = await comeBy('hubot', 'plain')
+    const again = answerOf(await allow(back.agent, back.page)).get('code')!
+    const told = (await (await exchange(server, again)).json()) as { id_token: string }
+    expect(had).toContain(claimsOf(told.id_token)['sub'])
+  })
+
   test('without a subject_claim it is sub; without a method, the secret goes by Basic; without a scope, none is asked for', async () => {
     const { upstreams } = kernelOf(server.server)
     await upstreams.save({ id: 'plain', subject_claim: null, token_endpoint_auth_method: null, scope: null })
