@@ -140,9 +140,19 @@ export function layUpstream(before: StoredUpstream | undefined, laid: LaidUpstre
   return after
 }
 
-/** Throws for a secret, as it was typed, that one of this kind cannot use. */
-export function assertSecret(after: StoredUpstream, secret: unknown): void {
-  if (kindOf(after) === 'apple' && typeof secret === 'string') readAppleKey(secret)
+/**
+ * Throws for a secret, as it was typed, that one of this kind cannot use; and for none where it becomes of another kind: a key of Apple's is never sent,
+ * and would be, where a secret is.
+ */
+export function assertSecret(
+  before: StoredUpstream | undefined,
+  after: StoredUpstream,
+  secret: unknown,
+): void {
+  const isKey = kindOf(after) === 'apple'
+  if (isKey && typeof secret === 'string') readAppleKey(secret)
+  if (before === undefined || before.client_secret === null || secret !== undefined) return
+  if ((kindOf(before) === 'apple') !== isKey) throw metadataError('client_secret', reason('is missing'))
 }
 
 /** What only some kinds have, others cannot be told. */

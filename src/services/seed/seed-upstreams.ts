@@ -60,7 +60,7 @@ export function seededUpstreams(database: Database, box: SecretBox): SeededKind<
       const secret =
         said === null ? { client_secret: null } : hash === undefined ? {} : { client_secret: hash }
       const after = layUpstream(row, { id: wanted.key, ...others, ...secret })
-      assertSecret(after, said)
+      assertSecret(row, after, said)
       const event = changeEvent(row, after)
       return event === null ? undefined : { isNew: row === undefined, after, event }
     },

@@ -151,7 +151,7 @@ export function createUpstreamRegistry({
             ...others,
             ...(secret === undefined ? {} : { client_secret: secret }),
           })
-          assertSecret(after, members.client_secret)
+          assertSecret(before, after, members.client_secret)
           const event = changeEvent(before, after)
           if (event === null) return false
           await query(row === undefined ? statements.insert : statements.update, [

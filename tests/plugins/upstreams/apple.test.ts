@@ -233,3 +233,15 @@ test.skipIf(noBrowser)(
     expect(said).toEqual([])
   },
 )
+
+test('a key is told to nobody as a secret: another kind gets a secret of its own, and Apple a key', async () => {
+  const { team_id: _team, key_id: _key, ...others } = registered
+  await upstreams.save({ ...registered, id: 'turned' })
+  const ofAnother = { id: 'turned', kind: 'openid', issuer: 'https://id.elsewhere.example', team_id: null, key_id: null }
+  await expect(upstreams.save(ofAnother)).rejects.toThrow('client_secret is missing')
+  await upstreams.save({ ...ofAnother, client_secret: null })
+  await upstreams.save({ ...ofAnother, client_secret: 'a secret' })
+  await expect(upstreams.save({ id: 'turned', kind: 'apple', team_id: 'T', key_id: 'K' })).rejects.toThrow('client_secret is missing')
+  await upstreams.save({ ...others, id: 'turned', team_id: 'T', key_id: 'K' })
+  await upstreams.delete('turned')
+}) // prettier-ignore
