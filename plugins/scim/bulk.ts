@@ -173,11 +173,12 @@ function found(
   return { operation, id }
 }
 
-/** The same request with the condition of one change, and none of its own. */
+/** The same request with the condition of one change, and none of its own. It is told by its address and version, so that nothing else is read for that. */
 function about(request: FastifyRequest, version: string | undefined): FastifyRequest {
   const { 'if-match': _own, ...others } = request.headers
   const headers = version === undefined ? others : { ...others, 'if-match': version }
-  return Object.create(request, { headers: { value: headers } }) as FastifyRequest
+  const raw: unknown = Object.create(request.raw, { url: { value: '?attributes=id' } })
+  return Object.create(request, { headers: { value: headers }, raw: { value: raw } }) as FastifyRequest
 }
 
 function ofAnswer({ status, headers: { etag, location } }: Answer): Members {

@@ -117,3 +117,12 @@ describe('as a whole', () => {
     expect((await call!('GET', '/ServiceProviderConfig')).body.bulk).toEqual(limits)
   })
 })
+
+test('what is told of a change is its address and version: nothing else is read, whatever the request asks for', async () => {
+  const { body } = await call!('POST', '/Groups', { schemas: [GROUP], displayName: 'Read By Nobody' })
+  const data = patchOf({ op: 'replace', path: 'externalId', value: 'x' })
+  const change = { method: 'PATCH', path: `/Groups/${body.id}`, data }
+  const sent = { schemas: [BULK], Operations: [change] }
+  const answer = await call!('POST', '/Bulk?attributes=members&excludedAttributes=id', sent)
+  expect(statusesOf(answer)).toEqual(['200'])
+})
