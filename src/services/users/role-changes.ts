@@ -40,17 +40,21 @@ export function noteRoles(note: Note, rows: readonly ChangedRolesRow[]): readonl
 }
 
 /**
- * The groups that somebody has come to, or has left, by a change of the user: they are others than was read. Comes last in its transaction.
+ * The groups that somebody has come to, or has left, by a change of the user: they are others than was read. Comes before the user's own row is
+ * locked, as in changes of groups, so that none waits for one who waits for it; last in its transaction for what nobody knew then, without those that
+ * are `touched` already. Returns the roles.
  * @internal
  */
 export async function touchGroups(
   query: Query,
   before: readonly string[],
   after: readonly string[],
-): Promise<void> {
+  touched: readonly string[] = [],
+): Promise<readonly string[]> {
   const changed = [
     ...before.filter((role) => !after.includes(role)),
     ...after.filter((role) => !before.includes(role)),
-  ]
+  ].filter((role) => !touched.includes(role))
   if (changed.length > 0) await query(records.touch, [GROUP, changed.map(keyOf)])
+  return changed
 }

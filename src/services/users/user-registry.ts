@@ -160,12 +160,14 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
   ): Promise<User> {
     const { username: wanted, password, roles, claims } = parse(input)
     assertReadable(laid.passwordHash)
-    const had = password === undefined ? undefined : await findRow(database, whom)
+    const isRead = password !== undefined || roles !== undefined
+    const had = isRead ? await findRow(database, whom) : undefined
     const chooser = { username: had?.username, roles: roles ?? had?.roles, inPerson: replaces !== undefined }
     const passwordHash = await hash(password, chooser)
     const changed = change(async (query, note) => {
       const isEnding = laid.enabled === false || laid.disabled === true
       const isLosing = roles !== undefined || isEnding
+      const touched = had === undefined ? [] : await touchGroups(query, had.roles, roles ?? had.roles)
       const holders = await lockHolders(query, isLosing ? keepOneWith : undefined)
       const before = await lockRow(query, whom)
       if (before === undefined) return undefined
@@ -183,7 +185,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
       if (passwordHash !== null) await endWithPassword(query, note, row.id)
       await also?.(query, note, row.id)
       const after = await lay(query, note, row, laid)
-      await touchGroups(query, before.roles, row.roles)
+      await touchGroups(query, before.roles, row.roles, touched)
       return after
     })
     return changed.catch((error: unknown) => {

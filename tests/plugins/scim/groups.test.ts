@@ -267,6 +267,26 @@ describe('changed', () => {
     expect([await rolesOf(one), await rolesOf(two)]).toEqual(roles)
   })
 
+  test('a user and their group are changed at once, and neither waits for one who waits for it', async () => {
+    const one = await somebody()
+    const { id, displayName } = await group({ members: membersOf(one) })
+    const [mine, theirs] = [vi.fn<() => void>(), vi.fn<() => void>()]
+    const holder = new Client({ connectionString: server.database.url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query('select from users where id = $1 for update', [one])
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    const left = users.update({ id: one }, { roles: [] }, { judge: mine })
+    await until(async () => expect(await server.database.query(waiting)).toHaveLength(1))
+    const added = groups.update(id, null, { added: [one] }, theirs)
+    await until(async () => expect(await server.database.query(waiting)).toHaveLength(2))
+    await holder.query('commit')
+    await Promise.all([left, added])
+    await holder.end()
+    expect([mine.mock.calls.length, theirs.mock.calls.length]).toEqual([1, 1])
+    expect(await rolesOf(one)).toEqual([displayName.replace(' ', '-')])
+  })
+
   test('additions at once are all made, in any process', async () => {
     const beside = await startBeside(server)
     const there = await scimAs(beside, 'directory')
