@@ -12,7 +12,7 @@ import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts
 import type { Ask, Dialect, Userinfo } from './dialect.ts'
 import { failing } from './failures.ts'
 import { GITHUB_DIALECT } from './github.ts'
-import { callbackOf, createAssertSafe, guarded, isSubject } from './outbound.ts'
+import { assertSendable, callbackOf, createAssertSafe, guarded, isSubject } from './outbound.ts'
 import type { Provider } from './provider.ts'
 
 /** By what is registered of it. */
@@ -88,6 +88,7 @@ export function createOAuth(fastify: FastifyInstance): Provider {
           { expectedState: state, pkceCodeVerifier: verifier },
         )
         const [dialect, endpoints] = [dialectOf(upstream), endpointsOf(upstream)!]
+        assertSendable(tokens.access_token)
         const ask: Ask = async (address) => askWith(fetch, address, tokens.access_token, dialect.accept)
         const userinfo = await ask(endpoints.userinfo_endpoint)
         if (!isObject(userinfo)) throw new Error('its userinfo is no JSON object')

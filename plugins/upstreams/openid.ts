@@ -8,7 +8,7 @@ import { kindOf } from '../../src/protocol/upstream-kinds.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
 import { answersByForm, APPLE_SCOPE, appleSecret, createAppleUser } from './apple.ts'
 import { failing } from './failures.ts'
-import { callbackOf, createAssertSafe, guarded, isSubject } from './outbound.ts'
+import { assertSendable, callbackOf, createAssertSafe, guarded, isSubject } from './outbound.ts'
 import type { Provider } from './provider.ts'
 
 const SCOPE = ['openid', 'profile', 'email']
@@ -105,9 +105,10 @@ export function createOpenid(fastify: FastifyInstance): Provider {
             if (isApple(upstream))
               return { ...user.claimsOf(new URLSearchParams(query).get('user'), state), ...said }
             if (config.serverMetadata().userinfo_endpoint === undefined) return said
-            const info = await failing(async () =>
-              library.fetchUserInfo(config, tokens.access_token, said.sub),
-            )
+            const info = await failing(async () => {
+              assertSendable(tokens.access_token)
+              return library.fetchUserInfo(config, tokens.access_token, said.sub)
+            })
             return { ...info, ...said }
           },
         }

@@ -27,6 +27,11 @@ export function isSubject(text: string): boolean {
   return text !== '' && text.length <= LONGEST_SUBJECT && isStorable(text)
 }
 
+/** RFC 6749 §A.12. Throws for a token that no header can have, since who sends that says it in the error, and the log would have it. */
+export function assertSendable(accessToken: string): void {
+  if (!/^[\x20-\x7e]+$/.test(accessToken)) throw new Error('its access token has characters that none has')
+}
+
 export function guarded(fetch: Fetch): Library.CustomFetch {
   return async (address, { method, headers, body }) => {
     const { accept = 'application/json', authorization } = headers

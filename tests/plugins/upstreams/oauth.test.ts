@@ -199,6 +199,7 @@ describe('what goes wrong there', () => {
     ['a code that is not good', { answer: { code: 'a code of somebody else' } }, 'bad_verification_code'],
     ['an error with the status 200', { token: [200, { error: 'unverified_user_email' }] }, 'unverified_user_email'],
     ['no token', { token: [200, { token_type: 'bearer' }] }, 'access_token'],
+    ['a token that no header has', { token: [200, { access_token: 'gho_a\r\nb', token_type: 'bearer' }] }, 'its access token'],
     ['no object', { user: [200, [1]] }, 'its userinfo is no JSON object'],
     ['nobody', { user: [200, { login: 'octocat' }] }, 'its userinfo has no id'],
     ['an empty id', { user: [200, { id: '' }] }, 'its userinfo has no id'],
