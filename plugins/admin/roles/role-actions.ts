@@ -77,7 +77,8 @@ export function addRoleActions(area: OwnArea): void {
       path: '/delete',
       field: 'confirm',
       async work({ name }, typed) {
-        if (typed.trim() !== name) return { deletion: { error: NOT_ITS_NAME, typed } }
+        if (typed.trim().normalize('NFC') !== name.normalize('NFC'))
+          return { deletion: { error: NOT_ITS_NAME, typed } }
         const error = await orGoesOn(roles.delete(name), name)
         if (error === undefined) return uri(PATH, { name })
         return error === null ? uri('/roles', { removed: 'yes' }) : { deletion: { error, typed } }

@@ -103,6 +103,21 @@ test.each([
   expect(await rolesOf('bob')).toEqual(['staff', 'clerk'])
 })
 
+test('a name is shown as it is, whatever it is made of, and found however it was composed', async () => {
+  const name = `<b>"'&#%?/gérant`
+  const made = await agent.submit(await page('/roles/new'), 'record', { name: name.normalize('NFD') })
+  expect(doneOn(made)).toBe('The role is registered.')
+  expect(new URL(made.url).searchParams.get('name')).toBe(name)
+  for (const shown of [made, await page('/roles')]) expect(shown.body).not.toContain('<b>"')
+  const renamed = await agent.submit(made, 'rename', { to: `${name}e`.normalize('NFD') })
+  expect(new URL(renamed.url).searchParams.get('name')).toBe(`${name}e`)
+  const gone = await agent.submit(renamed, 'delete-role', { confirm: `${name}e`.normalize('NFD') })
+  expect([doneOn(gone), await roles.find(`${name}e`)]).toEqual([
+    'The role is deleted: nobody has it any more.',
+    null,
+  ])
+})
+
 test('the role of administrators is given and taken here, and never renamed or deleted; the last one keeps it', async () => {
   const shown = await role('admin')
   expect([findForm(shown, 'rename'), findForm(shown, 'delete-role'), findForm(shown, 'remove-0')]).toEqual([
