@@ -8,6 +8,7 @@ import type { FastifyInstance } from 'fastify'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { hashOf, isSameHash } from '../../src/protocol/handle.ts'
 import { networkOf } from '../../src/protocol/network.ts'
+import { kindOf, type UpstreamKind } from '../../src/protocol/upstream-kinds.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { Asked, Checks } from './provider.ts'
 
@@ -24,13 +25,14 @@ export type Purpose =
     }
   | { readonly for: 'link'; readonly userId: string; readonly sid: string }
 
-/** An id may be that of another provider later. */
-type Registered = Pick<UpstreamInformation, 'id' | 'issuer'>
+/** An id may be that of another provider later, and one that promised to ask anew may be of a kind that cannot. */
+type Registered = Pick<UpstreamInformation, 'id' | 'issuer' | 'kind'>
 
 interface Stored {
   readonly upstream: string
   /** Those of an earlier version do not say. */
   readonly issuer?: string
+  readonly kind?: UpstreamKind
   /** Hash of what the browser is known by. */
   readonly browser: string
   /** Milliseconds since the epoch. */
@@ -84,17 +86,22 @@ export function createFlows(fastify: FastifyInstance): Flows {
   const browserOf = (call: BrowserCall): string => markOf(browser.id(call))
 
   return {
-    async begin({ id: upstream, issuer }, purpose, parameters, call) {
+    async begin(registered, purpose, parameters, call) {
+      const { id: upstream, issuer } = registered
       const checks = checksOf(randomBytes(32).toString('base64url'))
       const choosing = parameters['prompt'] === CHOOSING ? { choosing: true as const } : {}
-      const stored = { upstream, issuer, browser: browserOf(call), begun: Date.now(), purpose, ...choosing }
+      const asked = { upstream, issuer, kind: kindOf(registered) }
+      const stored = { ...asked, browser: browserOf(call), begun: Date.now(), purpose, ...choosing }
       const owner = `network ${networkOf(call.request.ip)}`
       await flows.put(stored, { handle: checks.state, owner, most: MOST })
       return { ...checks, parameters }
     },
-    async end({ id, issuer }, state, call) {
+    async end(registered, state, call) {
+      const { id, issuer } = registered
+      const kind = kindOf(registered)
       const found = await flows.get(state)
       if (found?.upstream !== id || (found.issuer ?? issuer) !== issuer) return null
+      if ((found.kind ?? kind) !== kind) return null
       if (!isMarked(browser.id(call), found.browser)) return null
       const spent = await flows.spend(state)
       if (spent === null) return null

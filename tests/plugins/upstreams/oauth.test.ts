@@ -357,6 +357,18 @@ describe('any service, registered by its endpoints', () => {
     await upstreams.delete('twin')
   })
 
+  test('that is of another kind by now takes no answer to what was asked of the former one', async () => {
+    const { upstreams } = kernelOf(server.server)
+    const { left, agent } = await leave('plain')
+    const back = await github.agree(left, 'hubot')
+    const none = { authorization_endpoint: null, token_endpoint: null, userinfo_endpoint: null }
+    const openid = { ...none, token_endpoint_auth_method: null, subject_claim: null, scope: null }
+    await upstreams.save({ ...openid, id: 'plain', kind: null })
+    const page = await agent.get(back)
+    await upstreams.save(PLAIN)
+    expect([page.status, page.body]).toEqual([400, expect.stringContaining('This sign-in has ended')])
+  })
+
   test('known by another member than before, nobody is: who is called there as somebody was numbered does not get their account', async () => {
     const { upstreams } = kernelOf(server.server)
     const had = (await users.search('hubot')).found.map(({ id }) => id)
