@@ -38,9 +38,12 @@ export function formsThere<T extends Readonly<Record<string, FormKind>>>(all: T)
   return Object.fromEntries(there) as T
 }
 
-/** Served all the same where no page leads there, since what its form is about is left out. */
+/**
+ * Served all the same where no page leads there, since what its form is about is left out; and to which an upstream posts, which changes
+ * nothing: it goes on by GET.
+ */
 export const FORMLESS: readonly string[] = [
-  ...(isThere('latchkey-upstreams') ? [] : ['/account/password/remove']),
+  isThere('latchkey-upstreams') ? '/upstream/:id/callback' : '/account/password/remove',
   ...(isThere('latchkey-second-factor') ? [] : ['/admin/user/reset-factors']),
 ]
 

@@ -74,6 +74,7 @@ const queryOf = ({ user, user_code, id_token, approval }: Values, route: string)
       : /approve/.test(route)
         ? approval
         : user,
+  name: 'admin',
   type: /audit/.test(route) ? 'user.signed_in' : 'service',
   from: '2026-01-01',
   to: '2099-12-31',
