@@ -5,15 +5,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { type Delivery, NotHere, OutboundError, Undeliverable } from '../../doors/outbound.ts'
-import type { Bag } from '../../protocol/bag.ts'
-import { misfitOf } from '../../protocol/schema.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import { type ClaimedRow, statements } from '../../store/outbox.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
-import { contextOf } from './outbox.ts'
+import { createAttempt } from './attempt.ts'
+import { createPlaces, OF_ONE } from './places.ts'
 import type { OwnRecipients } from './recipients.ts'
 
 /** What became of attempts of this process. */
@@ -45,20 +44,10 @@ export interface CourierOptions {
   stopLimit?: number
 }
 
-/**
- * Under way in one process; of one kind, where there are others; for one recipient, and for all who failed last: whoever keeps all of those waiting
- * keeps no other.
- */
-const TOGETHER = 10
-const OF_A_KIND = 7
-const OF_ONE = 4
-const OF_FAILING = 2
 const LIMIT = 15_000
 const STOP_LIMIT = 6000
 /** Seconds after which a process that has taken something is taken for dead. */
 const LEASE = 30
-/** Milliseconds for which this process leaves to others whom it does not know. */
-const LEFT = 30_000
 /** Seconds between two attempts, at most. */
 const LONGEST_PAUSE = 3600
 /** Milliseconds between two looks, at least, where nothing was enqueued. */
@@ -69,9 +58,8 @@ const DATABASE_PAUSE = 5000
 export function createCourier(options: CourierOptions): Courier {
   const { database, audit, box, feed, log, deliveries, recipients } = options
   const { limit = LIMIT, stopLimit = STOP_LIMIT } = options
-  const underWay = new Map<Promise<void>, ClaimedRow>()
-  /** By the kind: whom this process does not know, and until when it leaves them to others. */
-  const leftToOthers = new Map<string, Map<string, number>>()
+  const deliver = createAttempt({ box, deliveries, limit })
+  const places = createPlaces(() => deliveries().size)
   const counts = new Map<string, DeliveryCounts>()
   let timer: NodeJS.Timeout | undefined
   let wakesAt = Number.POSITIVE_INFINITY
@@ -106,64 +94,31 @@ export function createCourier(options: CourierOptions): Courier {
       .then(() => (round = undefined))
   }
 
-  function roomFor(kind: string): number {
-    const own = rows(kind).length
-    const left = (deliveries().size > 1 ? OF_A_KIND : TOGETHER) - own
-    // Whatever keeps the places of others, each kind has one.
-    return Math.max(Math.min(left, TOGETHER - underWay.size), own === 0 ? 1 : 0)
-  }
-
-  function rows(kind: string): ClaimedRow[] {
-    return [...underWay.values()].filter((row) => row.kind === kind)
-  }
-
-  function roomForFailing(): number {
-    const failing = [...underWay.values()].filter((row) => row.failing)
-    return OF_FAILING - new Set(failing.map(({ kind, recipient }) => `${kind} ${recipient}`)).size
-  }
-
-  /** How many this process is at of whom; of whom it leaves to others, as if it were at all that it may. */
-  function held(kind: string): Map<string, number> {
-    const known = rows(kind).filter(({ recipient }) => recipient !== '')
-    const busy = [...Map.groupBy(known, ({ recipient }) => recipient)].map(
-      ([name, own]) => [name, own.length] as const,
-    )
-    return new Map([
-      ...busy,
-      ...[...(leftToOthers.get(kind)?.keys() ?? [])].map((name) => [name, OF_ONE] as const),
-    ])
-  }
-
-  /** Takes up again whom it has left for long enough, and wakes for the others. */
-  function takeUp(): void {
-    for (const names of leftToOthers.values())
-      for (const [name, until] of names)
-        if (until <= performance.now()) names.delete(name)
-        else wake(until - performance.now())
-  }
-
-  /** Of whom no more is begun now. */
-  function full(kind: string): string[] {
-    const failing = new Set(rows(kind).flatMap((row) => (row.failing ? [row.recipient] : [])))
-    return [...held(kind)].flatMap(([name, count]) => (count >= OF_ONE || failing.has(name) ? [name] : []))
-  }
-
   async function claim(): Promise<void> {
     const looked: string[] = []
-    takeUp()
+    places.takeUp().forEach(wake)
     for (const kind of deliveries().keys()) {
-      const room = roomFor(kind)
+      const room = places.roomFor(kind)
       if (room === 0) continue
-      const of = held(kind)
-      const values = [kind, LEASE, room, OF_ONE, roomForFailing(), [...of.keys()], [...of.values()]]
+      const held = places.held(kind)
+      const values = [
+        kind,
+        LEASE,
+        room,
+        OF_ONE,
+        places.roomForFailing(),
+        [...held.keys()],
+        [...held.values()],
+      ]
       const claimed = await database.query(statements.claim, values)
       claimed.forEach(begin)
       // There may be more than could be taken: looked for when there is room.
       if (claimed.length < room) looked.push(kind)
-      else if (roomFor(kind) > 0) wake()
+      else if (places.roomFor(kind) > 0) wake()
     }
     for (const kind of looked) {
-      const [next] = await database.query(statements.next, [kind, full(kind), roomForFailing() > 0])
+      const asked = [kind, places.full(kind), places.roomForFailing() > 0]
+      const [next] = await database.query(statements.next, asked)
       // What is due and was not taken, somebody else is just taking.
       if (next !== undefined) wake(Math.max(next.wait, SHORTEST_PAUSE))
     }
@@ -171,11 +126,9 @@ export function createCourier(options: CourierOptions): Courier {
 
   function begin(row: ClaimedRow): void {
     const attempt = tryOne(row).finally(() => {
-      const wasFull = roomFor(row.kind) === 0 || row.failing || full(row.kind).includes(row.recipient)
-      underWay.delete(attempt)
-      if (wasFull) wake()
+      if (places.free(attempt)) wake()
     })
-    underWay.set(attempt, row)
+    places.take(attempt, row)
   }
 
   async function tryOne(row: ClaimedRow): Promise<void> {
@@ -190,9 +143,7 @@ export function createCourier(options: CourierOptions): Courier {
       note(row, began, false, describe(error))
       // What cannot be delivered to anybody says nothing against whom it is for.
       const isTheirs = row.recipient !== '' && !(error instanceof Undeliverable)
-      // Also to those that were begun before.
-      if (isTheirs)
-        for (const other of rows(row.kind)) if (other.recipient === row.recipient) other.failing = true
+      if (isTheirs) places.fail(row)
       await putOff(row, error).catch(report)
       if (isTheirs) await recipients.failed(row, error).then(wake).catch(report)
       return
@@ -219,34 +170,6 @@ export function createCourier(options: CourierOptions): Courier {
     wake(LEASE * 1000)
   }
 
-  async function deliver({
-    id,
-    kind,
-    payload,
-    attempts: attempt,
-    enqueuedAt,
-  }: ClaimedRow): Promise<string | void> {
-    const delivery = deliveries().get(kind)!
-    const opened = open(id, payload)
-    if (misfitOf(delivery.payload, opened) !== undefined)
-      throw new Undeliverable('its payload does not fit any more')
-    const over = new AbortController()
-    const late = sleep(limit, undefined, { signal: over.signal, ref: false }).then(() => {
-      throw new Error(`it took longer than ${limit / 1000} seconds`)
-    })
-    late.catch(() => {})
-    const trying = delivery.deliver(opened, { id, attempt, enqueuedAt: enqueuedAt.getTime() })
-    return Promise.race([trying, late]).finally(() => over.abort())
-  }
-
-  function open(id: string, payload: string): Bag {
-    try {
-      return JSON.parse(box.open(payload, contextOf(id))) as Bag
-    } catch (cause) {
-      throw new Undeliverable('its payload cannot be decrypted', { cause })
-    }
-  }
-
   async function putOff({ id, kind, attempts }: ClaimedRow, error: unknown): Promise<void> {
     const pause = Math.min(2 ** (attempts - 1), LONGEST_PAUSE) * (0.5 + Math.random())
     const givenUp = await audit.transaction(async (query, note) => {
@@ -262,10 +185,9 @@ export function createCourier(options: CourierOptions): Courier {
   }
 
   async function leave(row: ClaimedRow): Promise<void> {
-    const names = leftToOthers.get(row.kind) ?? new Map<string, number>()
-    leftToOthers.set(row.kind, names.set(row.recipient, performance.now() + LEFT))
+    const left = places.leave(row)
     await giveBack([row]).catch(report)
-    wake(LEFT)
+    wake(left)
   }
 
   feed.on('delivery', () => wake())
@@ -281,6 +203,7 @@ export function createCourier(options: CourierOptions): Courier {
       stopped = true
       clearTimeout(timer)
       await round
+      const underWay = places.all()
       if (underWay.size === 0) return
       const over = new AbortController()
       const waited = sleep(stopLimit, undefined, { signal: over.signal }).catch(() => {})
