@@ -1,10 +1,9 @@
 /** `serve`: listens, says where, and stops in order: in-flight requests finish, then the database closes. */
 import cluster from 'node:cluster'
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
-import { DEFAULT_PORTS, type Config, type SettingValues } from '../config.ts'
+import type { Config, SettingValues } from '../config.ts'
 import { kernelOf } from '../http/kernel-of.ts'
 import { risksOf } from '../words/risks.ts'
 import { lossesAtStart } from '../services/durability.ts'
@@ -13,6 +12,7 @@ import { stdoutLog } from '../services/log-destination.ts'
 import { writeLine } from '../services/warning-line.ts'
 import { readIdentity } from '../services/tls-identity.ts'
 import { startOwnPostgres } from '../services/database/own-postgres.ts'
+import { choosePort } from './choose-port.ts'
 import { type CertificateListener, listenForCertificates } from './certificate-listener.ts'
 import { listenForMetrics, type MetricsListener } from './metrics-listener.ts'
 import type { Preparation } from './prepare.ts'
@@ -22,7 +22,7 @@ import { onStopSignal, stopsWithin } from './signals.ts'
 import { stopListening } from './stop-listening.ts'
 import { takeAsTold } from './taking.ts'
 import { putRequestsFirst } from './thread-priority.ts'
-import { askSupervisor, type ChosenPort, isFirstProcess, superviseWorkers, takenPort } from './workers.ts'
+import { askSupervisor, type ChosenPort, isFirstProcess, superviseWorkers } from './workers.ts'
 
 /** Milliseconds in which a kept connection may still ask, where SHUTDOWN_DELAY says nothing else. */
 const GRACE = 500
@@ -163,34 +163,6 @@ async function offerMetrics(server: FastifyInstance): Promise<MetricsListener | 
   const { reportMetrics } = await import('./worker-metrics.ts')
   reportMetrics(metrics)
   return undefined
-}
-
-/**
- * The port that was set, with 0 for any; else the default one, or the next that is free, where the default one is taken.
- * It is chosen before the server is built, since the issuer may name it, and by the first process for all.
- */
-async function choosePort(host: string, port: number | undefined): Promise<ChosenPort> {
-  if (port === 0) return { port: (await probe(host, 0)) ?? port }
-  if (port !== undefined) return { port, taken: takenPort() }
-  const { first, last } = DEFAULT_PORTS
-  if (await probe(host, first)) return { port: first }
-  for (let next = first + 1; next <= last; next++)
-    if (await probe(host, next)) return { port: next, taken: first }
-  return { port: first }
-}
-
-/** The port that listening on `port` gives, or undefined when it is taken. */
-async function probe(host: string, port: number): Promise<number | undefined> {
-  const server = createServer().listen(port, host)
-  try {
-    await once(server, 'listening')
-    const given = (server.address() as AddressInfo).port
-    server.close()
-    await once(server, 'close')
-    return given
-  } catch {
-    return undefined
-  }
 }
 
 /** What there is beside the server's own listener. */

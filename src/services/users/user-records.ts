@@ -1,7 +1,6 @@
 /** The door `users.records`: what plugins keep of a user, encrypted at rest where they ask for it. */
 import { ConfigError } from '../../config.ts'
 import { assertRecordKind, assertUserRecordOptions } from '../../doors/known-doors.ts'
-import type { SignInMethod } from '../../doors/sign-in.ts'
 import type { RecordOptions, UserRecord, UserRecords } from '../../doors/user-records.ts'
 import type { NewEvent } from '../../events.ts'
 import type { Bag } from '../../protocol/bag.ts'
@@ -10,15 +9,14 @@ import { isUuid } from '../../protocol/uuid.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query, Statement } from '../../store/statement.ts'
 import { recordChange } from '../../store/changes.ts'
-import { statements, type UserRecordRow, type WayInRow } from '../../store/user-records.ts'
-import { statements as users } from '../../store/users.ts'
+import { statements, type UserRecordRow } from '../../store/user-records.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { Directory } from '../directory.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { createRecordValues } from './record-values.ts'
 import type { OwnUserRegistry } from './user-registry.ts'
-import { toUser } from './user.ts'
+import { createWaysIn, type SignInMethods } from './ways-in.ts'
 
 export interface UserRecordKeeper {
   /**
@@ -53,8 +51,7 @@ export interface UserRecordsOptions {
   feed: ChangeFeed
   directory: Pick<Directory, 'recordKindsOf'>
   box: SecretBox
-  /** By their names; asked once the server has started. */
-  signInMethods(): ReadonlyMap<string, Pick<SignInMethod, 'isWayIn'>>
+  signInMethods: SignInMethods
   createWith: OwnUserRegistry['createWith']
 }
 
@@ -64,6 +61,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
   const kinds = new Map<string, RecordOptions>()
 
   const values = createRecordValues(kinds, database, box)
+  const waysBy = createWaysIn(kinds, values, signInMethods)
 
   function toRecord(kind: string, userId: string, row: UserRecordRow): UserRecord {
     const { id, revision, createdAt, updatedAt } = row
@@ -74,30 +72,6 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
       createdAt: createdAt.getTime(),
       updatedAt: updatedAt.getTime(),
     }
-  }
-
-  async function waysBy(query: Query, userId: string): Promise<WayInRow[]> {
-    const signingIn = [...kinds].filter(([, { signsIn = false }]) => signsIn !== false).map(([kind]) => kind)
-    const rows = await query(statements.waysIn, [userId, signInMethods().has('password'), signingIn])
-    const lead = await Promise.all(rows.map(async (row) => leadsIn(row, userId)))
-    return [...rows.filter((_row, index) => lead[index]), ...(await methodsBy(query, userId))]
-  }
-
-  /** The methods that are a way in by themselves. */
-  async function methodsBy(query: Query, userId: string): Promise<WayInRow[]> {
-    const methods = [...signInMethods()].filter(([, { isWayIn }]) => isWayIn !== undefined)
-    const [row] = methods.length === 0 ? [] : await query(users.byId, [userId])
-    if (row === undefined) return []
-    const user = toUser(row)
-    return methods
-      .filter(([, { isWayIn }]) => isWayIn!(user))
-      .map(([way]) => ({ way, id: null, value: null }))
-  }
-
-  async function leadsIn({ way, id, value }: WayInRow, userId: string): Promise<boolean> {
-    if (id === null) return true
-    const signsIn = kinds.get(way)?.signsIn ?? false
-    return typeof signsIn === 'boolean' ? signsIn : signsIn(values.open(way, userId, { id, value }))
   }
 
   async function waysInBy(query: Query, userId: string): Promise<string[]> {
