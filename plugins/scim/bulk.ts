@@ -13,7 +13,7 @@ import { isMembers, memberOf, type Members, type Value } from './attributes.ts'
 import { assertSchema } from './conditions.ts'
 import { FAILURES, scimError } from './errors.ts'
 import { BULK_REQUEST, BULK_RESPONSE } from './messages.ts'
-import { scimAnswer, type ScimOperation } from './serving.ts'
+import { scimAnswer, type ScimOperation, WRITE } from './serving.ts'
 
 /** As `/ServiceProviderConfig` tells them. */
 export const BULK_LIMITS = { maxOperations: 100, maxPayloadSize: BODY_LIMIT } as const
@@ -65,7 +65,7 @@ export function bulkOperation(operations: readonly ScimOperation[], base: string
   return {
     method: 'POST',
     path: '/Bulk',
-    scope: 'latchkey:scim:write',
+    scope: WRITE,
     async handle(call) {
       assertSchema(call.body, BULK_REQUEST)
       const pending = askedIn(call.body).map((asked, at) => ({ asked, at }))

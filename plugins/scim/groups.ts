@@ -19,10 +19,8 @@ import { projectionOf } from './projection.ts'
 import { listOperations } from './searches.ts'
 import { sortOf, type Sort } from './sorting.ts'
 import { createTurns } from './turns.ts'
-import { queryOf, scimAnswer, type ScimOperation, type ScimResources } from './serving.ts'
+import { queryOf, READ, scimAnswer, type ScimOperation, type ScimResources, WRITE } from './serving.ts'
 
-const READ = 'latchkey:scim:read'
-const WRITE = 'latchkey:scim:write'
 /** In one answer. */
 const MOST_MEMBERS = 10_000
 

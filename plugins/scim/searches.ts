@@ -5,9 +5,7 @@ import { assertSchema } from './conditions.ts'
 import { scimError } from './errors.ts'
 import { countOf, listQueryIn, listResponse, startIndexOf, type List } from './lists.ts'
 import { SEARCH_REQUEST } from './messages.ts'
-import { queryOf, scimAnswer, type ScimOperation } from './serving.ts'
-
-const READ = 'latchkey:scim:read'
+import { queryOf, READ, scimAnswer, type ScimOperation } from './serving.ts'
 
 export function listOperations(path: `/${string}`, list: List): readonly ScimOperation[] {
   return [

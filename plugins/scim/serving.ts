@@ -11,12 +11,14 @@ import { FAILURES } from './errors.ts'
 import type { List } from './lists.ts'
 import { PATH, SCIM_JSON } from './messages.ts'
 
+export const READ = 'latchkey:scim:read'
+export const WRITE = 'latchkey:scim:write'
 /** By name, as people who allow an app to have one read it: in English, which catalogues have as it is. */
 export const SCOPES = {
-  'latchkey:scim:read': message('See all users and their contact details'),
-  'latchkey:scim:write': message('Register, change and delete users, but no administrators'),
+  [READ]: message('See all users and their contact details'),
+  [WRITE]: message('Register, change and delete users, but no administrators'),
 } as const
-export const IMPLIED = { 'latchkey:scim:write': ['latchkey:scim:read'] } as const
+export const IMPLIED = { [WRITE]: [READ] } as const
 export type ScimScope = keyof typeof SCOPES
 
 export interface ScimOperation {

@@ -18,13 +18,10 @@ import { PATCH_OP, PATH, USER } from './messages.ts'
 import { operationsOf, patched } from './patch.ts'
 import { projectionOf } from './projection.ts'
 import { listOperations } from './searches.ts'
-import { queryOf, scimAnswer, type ScimOperation, type ScimResources } from './serving.ts'
+import { queryOf, READ, scimAnswer, type ScimOperation, type ScimResources, WRITE } from './serving.ts'
 import { keptEmail, readUser, userResource, type GroupsByRole, type SentUser } from './user-resource.ts'
 import { isForeign, USER_SCHEMA } from './user-schema.ts'
 import { createUserSearch } from './user-search.ts'
-
-const READ = 'latchkey:scim:read'
-const WRITE = 'latchkey:scim:write'
 
 export function createScimUsers(fastify: FastifyInstance): ScimResources {
   const { oauth } = fastify
