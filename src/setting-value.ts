@@ -94,12 +94,24 @@ function readUpTo(most: number, file: string): Buffer {
   }
 }
 
+/** Of a switch: nobody has to know which of them are said by `true` and which by `on`. */
+const SWITCHED = new Map([
+  ['true', { asBoolean: true, asWord: 'on' }],
+  ['on', { asBoolean: true, asWord: 'on' }],
+  ['false', { asBoolean: false, asWord: 'off' }],
+  ['off', { asBoolean: false, asWord: 'off' }],
+])
+
 function coerce(schema: SettingSchema, raw: NonNullable<SettingValues[string]>): unknown {
+  const switched = SWITCHED.get(String(raw).trim().toLowerCase())
+  if (switched !== undefined && schema.type === 'boolean') return switched.asBoolean
+  if (switched !== undefined && isOff(schema.default))
+    return Array.isArray(schema.default) ? [switched.asWord] : switched.asWord
   if (typeof raw !== 'string') return raw
   if (schema.type === 'integer') return /^-?\d{1,15}$/.test(raw.trim()) ? Number(raw) : undefined
   if (schema.type === 'number')
     return /^-?\d{1,15}(?:\.\d{1,15})?$/.test(raw.trim()) ? Number(raw) : undefined
-  if (schema.type === 'boolean') return { true: true, false: false }[raw.trim().toLowerCase()]
+  if (schema.type === 'boolean') return undefined
   if (schema.type === 'array')
     return raw
       .split(',')
@@ -107,6 +119,8 @@ function coerce(schema: SettingSchema, raw: NonNullable<SettingValues[string]>):
       .filter((one) => one !== '')
   return raw
 }
+
+const isOff = (fallback: unknown): boolean => String(fallback) === 'off'
 
 function expectation({ type, unit, expects, minimum, maximum, minLength, ...schema }: SettingSchema): string {
   if (expects !== undefined) return expects

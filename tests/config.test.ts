@@ -123,6 +123,35 @@ test.each([
   expect(message.match(/\.(?:\s|$)/g)).toHaveLength(1)
 })
 
+test('a switch takes true and on, false and off, whichever it is documented with, as text or from code', () => {
+  for (const on of ['true', 'on', ' ON ', true])
+    expect(
+      parseConfig({ OIDC_CIBA: on, SCIM: on, OIDC_SIGN_UP: on, OIDC_BREACHED_PASSWORDS: on }),
+    ).toMatchObject({
+      OIDC_CIBA: true,
+      SCIM: 'on',
+      OIDC_SIGN_UP: ['on'],
+      OIDC_BREACHED_PASSWORDS: 'on',
+    })
+  for (const off of ['false', 'off', 'Off', false])
+    expect(
+      parseConfig({
+        DATABASE_PREPARE: off,
+        SCIM: off,
+        OIDC_REGISTRATION: off,
+        OIDC_CLIENT_METADATA_DOCUMENTS: off,
+      }),
+    ).toMatchObject({
+      DATABASE_PREPARE: false,
+      SCIM: 'off',
+      OIDC_REGISTRATION: 'off',
+      OIDC_CLIENT_METADATA_DOCUMENTS: ['off'],
+    })
+  // What has no on is not switched on.
+  expect(refusal({ OIDC_REGISTRATION: 'true' })).toMatch(/^OIDC_REGISTRATION must be .*; it is "true"\.$/)
+  expect(refusal({ OIDC_CIBA: 'constructor' })).toBe('OIDC_CIBA must be true or false; it is "constructor".')
+})
+
 test('a refused secret is never shown', () => {
   for (const SECRET_KEY of [
     'too-short-a-secret',
