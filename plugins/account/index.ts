@@ -45,7 +45,7 @@ const SECTIONS = [
 
 async function account(fastify: FastifyInstance): Promise<void> {
   const { basePath } = fastify.oauth.config
-  const links = SECTIONS.map(([text, path]) => ({ text, href: `${basePath}${path}` }))
+  const links = SECTIONS.map(([text, path]) => ({ text, href: `${basePath}${path}`, group: null }))
   fastify.pages.addArea('account', { label: message('Your account'), links })
   for (const name of TEMPLATES)
     await fastify.pages.add(name, new URL(`../../templates/${name}.eta`, import.meta.url))
@@ -65,7 +65,7 @@ async function account(fastify: FastifyInstance): Promise<void> {
     fastify.decorate('account', {
       addSection(section) {
         assertSection(section)
-        addLink(links, { text: section.text, href: uri(section.path) })
+        addLink(links, { text: section.text, href: uri(section.path), group: null })
         sections.push(section)
         return open
       },

@@ -21,7 +21,7 @@ import { addDeliveryPages } from './delivery-pages.ts'
 import { createArea } from './area.ts'
 import { createGuard } from './guard.ts'
 import { followWrites } from './own-writes.ts'
-import type { AdminArea } from './sections.ts'
+import type { AdminArea, AdminGroup } from './sections.ts'
 import { assertNewUserWay, assertSection, assertUserPart } from './shapes.ts'
 import { addKeyPages } from './key-pages.ts'
 import { addKeyRevocation } from './key-revocation.ts'
@@ -56,22 +56,32 @@ const TEMPLATES = [
   ...ROLE_TEMPLATES,
 ] as const
 
-/** In the order in which they stand at the top of each page; `here` of a template's `title` is one of these names. */
-const SECTIONS: readonly (readonly [text: Words, path: string])[] = [
+const GROUPS: Readonly<Record<AdminGroup, Words>> = {
+  apps: message('Apps'),
+  people: message('People'),
+  server: message('Server'),
+}
+
+/** In the order in which they stand on each page; `here` of a template's `title` is one of these names. */
+const SECTIONS: readonly (readonly [text: Words, path: string, group?: AdminGroup])[] = [
   [message('Dashboard'), '/admin'],
-  [message('Clients'), '/admin/clients'],
-  [message('Users'), '/admin/users'],
-  [message('Roles'), '/admin/roles'],
-  [message('Scopes and resources'), '/admin/scopes'],
-  [message('Trusted issuers'), '/admin/trusted-issuers'],
-  [message('Keys'), '/admin/keys'],
-  [message('Deliveries'), '/admin/deliveries'],
-  [message('Audit log'), '/admin/audit'],
+  [message('Clients'), '/admin/clients', 'apps'],
+  [message('Scopes and resources'), '/admin/scopes', 'apps'],
+  [message('Trusted issuers'), '/admin/trusted-issuers', 'apps'],
+  [message('Users'), '/admin/users', 'people'],
+  [message('Roles'), '/admin/roles', 'people'],
+  [message('Keys'), '/admin/keys', 'server'],
+  [message('Audit log'), '/admin/audit', 'server'],
+  [message('Deliveries'), '/admin/deliveries', 'server'],
 ]
 
 async function admin(fastify: FastifyInstance): Promise<void> {
   const { basePath } = fastify.oauth.config
-  const links = SECTIONS.map(([text, path]) => ({ text, href: `${basePath}${path}` }))
+  const links = SECTIONS.map(([text, path, group]) => ({
+    text,
+    href: `${basePath}${path}`,
+    group: group === undefined ? null : GROUPS[group],
+  }))
   fastify.pages.addArea('admin', { label: message('Administration'), links })
   for (const name of TEMPLATES)
     await fastify.pages.add(name, new URL(`../../templates/${name}.eta`, import.meta.url))
@@ -86,7 +96,8 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     fastify.decorate('admin', {
       addSection(section) {
         assertSection(section)
-        addLink(links, { text: section.text, href: uri(section.path) })
+        const { text, path, group = 'server' } = section
+        addLink(links, { text, href: uri(path), group: GROUPS[group] })
         return open
       },
       addUserPart(part) {

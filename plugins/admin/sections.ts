@@ -7,6 +7,13 @@ import type { Section } from '../pages/areas.ts'
 import type { PageCall, ServePage } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
 
+/** A page of a plugin's own, with a link on all others. */
+export interface AdminSection extends Section {
+  /** What the link stands among: the apps, the people, or what runs the server, which is the default. */
+  readonly group?: AdminGroup | undefined
+}
+export type AdminGroup = 'apps' | 'people' | 'server'
+
 /** What pages of a section are made with. */
 export interface AdminArea {
   /** Serves a page behind the guard; its `path` is below the issuer. */
@@ -60,7 +67,7 @@ export interface NewUserWay {
 
 export interface AdminDoors {
   /** Adds a section while the server starts. Throws `ConfigError` for a text or path that is taken. */
-  addSection(section: Section): AdminArea
+  addSection(section: AdminSection): AdminArea
   /** Adds a part to the page of each user while the server starts, in the order of registration. Throws `ConfigError` for a name that is taken. */
   addUserPart(part: UserPart): AdminArea
   /** Adds a way to go on from registering a user while the server starts. Throws `ConfigError` for an id that is taken. */

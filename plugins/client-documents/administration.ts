@@ -56,6 +56,7 @@ export async function addAdminBlocked(fastify: FastifyInstance, blocked: Blocked
   const { serve, uri, target, assertGenuine } = admin.addSection({
     text: message('Apps by address'),
     path: PATH,
+    group: 'apps',
   })
 
   const viewOf = (client: Client) => {

@@ -1,4 +1,4 @@
-/** Sections of the areas of pages, such as the account: the links at the top of each of their pages. */
+/** Sections of the areas of pages, such as the account: the links on each of their pages. */
 import { ConfigError } from '../../src/config.ts'
 import { either, TEXT, type Member, type Shape } from '../../src/doors/shapes.ts'
 import { inEnglish, isMessage, type Words } from '../../src/protocol/message.ts'
@@ -19,16 +19,19 @@ export const SECTION: Shape<Section> = {
   },
 }
 
-/** A link at the top of an area's pages. */
+/** A link on an area's pages. */
 export interface AreaLink {
   readonly text: Words
   readonly href: string
+  /** The name of what it stands among; null for none. */
+  readonly group: Words | null
 }
 
-/** Throws for a section whose text or address one of the links has. */
+/** Puts it behind those of its group. Throws for a section whose text or address one of the links has. */
 export function addLink(links: AreaLink[], link: AreaLink): void {
   const name = inEnglish(link.text)
   const taken = links.some(({ text, href }) => inEnglish(text) === name || href === link.href)
   if (taken) throw new ConfigError(`The section ${name} (${link.href}) is taken.`)
-  links.push(link)
+  const last = links.findLastIndex(({ group }) => group === link.group)
+  links.splice(last === -1 ? links.length : last + 1, 0, link)
 }

@@ -28,10 +28,11 @@ export interface Site {
   assets: Readonly<Record<string, string>>
 }
 
-/** Pages that lead to each other by links at the top of each. */
+/** Pages that lead to each other by links on each: at its top, or beside it where there are many and room for them. */
 export interface Area {
   label: Words
-  links: readonly { text: Words; href: string }[]
+  /** Those of one `group` stand together, under its name; null for none. */
+  links: readonly { text: Words; href: string; group: Words | null }[]
 }
 
 /** Whom a page is for. */

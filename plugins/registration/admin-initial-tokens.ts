@@ -86,6 +86,7 @@ export async function addAdminInitialTokens(fastify: FastifyInstance, endpoint: 
   const { serve, uri, target, assertGenuine, administratorOf, signInAgain } = admin.addSection({
     text: message('Registration'),
     path: PATH,
+    group: 'apps',
   })
 
   serve({

@@ -94,7 +94,7 @@ const ofExisting = (field: RecordField): RecordField =>
 export function addAdminUpstreams(fastify: FastifyInstance): void {
   const { upstreams } = kernelOf(fastify)
   const { issuer } = fastify.oauth
-  const area = fastify.admin.addSection({ text: message('Upstreams'), path: '/upstreams' })
+  const area = fastify.admin.addSection({ text: message('Upstreams'), path: '/upstreams', group: 'people' })
 
   /** What it must know of this server. */
   const addressesOf = (id: string) => ({

@@ -164,6 +164,10 @@ const refused: readonly (readonly [registers: string, sentence: string])[] = [
     'The section of the administration has no text, which must be a text or a message.',
   ],
   [
+    `admin.addSection({ text: 'Badge', path: '/badge', group: 'persons' })`,
+    'The group of the section of the administration must be apps, people or server; it is "persons".',
+  ],
+  [
     `admin.addUserPart({ name: 'badge', part: 'badge' })`,
     'The part of the page of a user has no model, which must be a function.',
   ],

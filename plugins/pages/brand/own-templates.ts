@@ -104,7 +104,8 @@ export function createOwnTemplates(
   /** With everything that it may show: somebody who is signed in, and links of an area. */
   function checkLayout(file: string, language: Language): void {
     const source = `<% title('x', { area: '${TRIAL}', here: 'One' }) %><h1>x</h1>`
-    const area = { label: 'Area', links: [{ text: 'One', href: '/one' }, { text: 'Two', href: '/two' }] } // prettier-ignore
+    const links = ['One', 'Two'].map((text) => ({ text, href: `/${text}`, group: 'Both' }))
+    const area = { label: 'Area', links }
     for (const templates of [live, ours]) {
       templates.addArea(TRIAL, area)
       templates.add(TRIAL, source)

@@ -108,6 +108,26 @@ describe.skipIf(noBrowser)('in a browser', () => {
     },
   )
 
+  test('where there is room the sections stand beside the page, those of a kind under a name', async () => {
+    const { page } = await open({ javaScriptEnabled: false })
+    await page.setViewportSize({ width: 1280, height: 900 })
+    const [link, heading, group] = [
+      page.locator('nav.area a[href$="/admin/clients"]'),
+      page.locator('main h1'),
+      page.locator('nav.area .group', { hasText: 'People' }),
+    ]
+    const beside = async () => (await link.boundingBox())!.y > (await heading.boundingBox())!.y
+    expect([await beside(), await group.isVisible()]).toEqual([true, true])
+    const ordered = await page.locator('nav.area li').allTextContents()
+    expect(ordered.map((text) => text.trim())).toEqual(expect.arrayContaining(['Apps', 'People', 'Server']))
+    expect(ordered.findIndex((text) => text.includes('Registration'))).toBeLessThan(
+      ordered.findIndex((text) => text.includes('People')),
+    )
+    await page.setViewportSize({ width: 900, height: 900 })
+    expect([await beside(), await group.isVisible()]).toEqual([false, false])
+    await page.context().close()
+  })
+
   test('without scripts, the menu takes a line of a small screen until it is opened', async () => {
     const { page } = await open({ javaScriptEnabled: false })
     const [menu, scopes] = [page.locator('nav.area summary'), page.locator('nav.area a[href$="/scopes"]')]
