@@ -249,7 +249,7 @@ export type NewEvent = {
 /** Who did it: a user in a browser, a client by its credentials, the command line, SEED_FILE, a setting that brings what it needs, or the server by itself. */
 export interface Actor {
   readonly kind: 'user' | 'client' | 'command' | 'seed' | 'setting' | 'server'
-  /** A user's id, a client_id, the account that ran the command, the name of the setting; null for nobody in particular. */
+  /** A user's id, a client_id, the account that ran the command, the name of the setting, `demo` of a seed that is no file; null for nobody in particular. */
   readonly id: string | null
 }
 

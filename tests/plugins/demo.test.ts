@@ -19,6 +19,12 @@ test('a sample that had to move is registered where it is; its own address stays
   }
   const home = 'http://localhost:3001'
   const own = [`${home}/`, [`${home}/callback`], [`${home}/`]]
+  // No file was named, and the audit log does not speak of one.
+  const { events } = await server.oauth.audit.list({ type: 'client.registered' })
+  expect(events.map(({ actor }) => actor)).toEqual([
+    { kind: 'seed', id: 'demo' },
+    { kind: 'seed', id: 'demo' },
+  ])
   await registerSample(server.oauth.clients, home)
   expect(await sample()).toEqual(own)
   for (let port = 3003; port < 3020; port += 2)

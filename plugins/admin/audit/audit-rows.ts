@@ -41,7 +41,8 @@ async function actorOf(area: OwnArea, { kind, id }: AuditEvent['actor']): Promis
   if (kind === 'command')
     return plain(id === null ? message('Command line') : message('Command line, {account}', { account: id }))
   if (kind === 'setting') return plain(message('The setting {name}', { name: id ?? '' }))
-  return plain(kind === 'seed' ? 'SEED_FILE' : message('The server'))
+  if (kind === 'seed') return plain(id === null ? 'SEED_FILE' : message('The demo'))
+  return plain(message('The server'))
 }
 
 function plain(text: Words): Party {

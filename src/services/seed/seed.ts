@@ -106,13 +106,13 @@ export function createSeeder(given: SeederOptions): Seeder {
   }
 
   const brought: [Source, Entry][] = []
-  const asSeed = async (work: () => Promise<void>) => runAs({ kind: 'seed', id: null }, work)
+  const asSeed = async (id: string | null, work: () => Promise<void>) => runAs({ kind: 'seed', id }, work)
   return {
-    applyFile: async (path) => asSeed(async () => apply('SEED_FILE', await readSeedFile(path, log), 0)),
+    applyFile: async (path) => asSeed(null, async () => apply('SEED_FILE', await readSeedFile(path, log), 0)),
     stop: () => stopping.abort(),
     judgeFile: async (path) => judgeSeed(await readSeedFile(path, log), given),
     apply: async (content, overlap) =>
-      asSeed(async () => apply('The demo', sectionsOf(content, 'The demo', log), overlap)),
+      asSeed('demo', async () => apply('The demo', sectionsOf(content, 'The demo', log), overlap)),
     bring: (source, content) => void brought.push([source, content]),
     async applyBrought() {
       for (const [source, content] of brought)
