@@ -9,9 +9,6 @@ export const CLIENT_ID: Field = {
   name: 'client_id', label: message('Client ID'), kind: 'text', hint: message('Leave it empty, and one is made. It cannot be changed later.'),
 } // prettier-ignore
 
-const CERTIFICATE = message('Its certificate')
-const UNCOMMON = message('Less common settings of the protocol')
-const ANSWERS = message('Signed and encrypted answers')
 const TO_ITS_KEY = message('It needs a key for that, among its public keys or at their address.')
 
 /** The fields by the titles under which they stand: the member, what people call it, how it is typed, and a hint. */
@@ -29,31 +26,7 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['jwks_uri', message('Address of its public keys'), 'url', message('Of a JWK set that the app publishes. It may change its keys there by itself.')],
     ['jwks', message('Its public keys'), 'json', message('A JWK set, as JSON, where they are at no address.')],
   ]],
-  [UNCOMMON, [
-    ['access_token_format', message('Access tokens'), 'choice'],
-    ['dpop_bound_access_tokens', message('Access tokens are bound to a key (DPoP)'), 'choice'],
-    ['tls_client_certificate_bound_access_tokens', message('Access tokens are bound to a certificate (mutual TLS)'), 'choice'],
-    ['require_pushed_authorization_requests', message('Pushed authorization requests (PAR)'), 'choice'],
-    ['backchannel_token_delivery_mode', message('How it hears of approvals (CIBA)'), 'choice', message('Of people who are not at it. The grant urn:openid:params:grant-type:ciba is among its grant types then.')],
-    ['backchannel_client_notification_endpoint', message('Where it hears of approvals'), 'url', message('By CIBA with ping: the server says there that somebody has decided.')],
-    ['backchannel_authentication_request_signing_alg', message('It signs what it asks for (CIBA)'), 'choice'],
-    ['token_exchange', message('Token exchange'), 'json', message('As JSON: a list of rules that say whose tokens it may exchange, and for which resources. Empty: nobody’s.')],
-  ]],
-  [ANSWERS, [
-    ['id_token_signed_response_alg', message('ID tokens are signed with'), 'choice'],
-    ['id_token_encrypted_response_alg', message('ID tokens are encrypted to a key of the app by'), 'choice', TO_ITS_KEY],
-    ['id_token_encrypted_response_enc', message('Content of encrypted ID tokens'), 'choice'],
-    ['userinfo_signed_response_alg', message('Userinfo is signed with'), 'choice'],
-    ['userinfo_encrypted_response_alg', message('Userinfo is encrypted to a key of the app by'), 'choice', TO_ITS_KEY],
-    ['userinfo_encrypted_response_enc', message('Content of encrypted userinfo'), 'choice'],
-    ['authorization_signed_response_alg', message('Answers of /authorize as JWTs (JARM) are signed with'), 'choice'],
-    ['authorization_encrypted_response_alg', message('They are encrypted to a key of the app by'), 'choice', TO_ITS_KEY],
-    ['authorization_encrypted_response_enc', message('Content of these, encrypted'), 'choice'],
-    ['introspection_signed_response_alg', message('Introspection as a JWT is signed with'), 'choice', message('Where the client is an API that asks for such answers.')],
-    ['introspection_encrypted_response_alg', message('It is encrypted to a key of the API by'), 'choice', TO_ITS_KEY],
-    ['introspection_encrypted_response_enc', message('Content of encrypted introspection'), 'choice'],
-  ]],
-  [CERTIFICATE, [
+  [message('Its certificate'), [
     ['tls_client_auth_subject_dn', message('Subject of its certificate'), 'text', message('Where it proves itself by tls_client_auth, one of these five is needed and no other. As RFC 4514 has it, with the most specific part first: CN=reports,O=Example.')],
     ['tls_client_auth_san_dns', message('Host name in its certificate'), 'text'],
     ['tls_client_auth_san_uri', message('Address in its certificate'), 'text'],
@@ -82,6 +55,30 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['policy_uri', message('Privacy policy'), 'url'],
     ['tos_uri', message('Terms of service'), 'url'],
   ]],
+  [message('Signed and encrypted answers'), [
+    ['id_token_signed_response_alg', message('ID tokens are signed with'), 'choice'],
+    ['id_token_encrypted_response_alg', message('ID tokens are encrypted to a key of the app by'), 'choice', TO_ITS_KEY],
+    ['id_token_encrypted_response_enc', message('Content of encrypted ID tokens'), 'choice'],
+    ['userinfo_signed_response_alg', message('Userinfo is signed with'), 'choice'],
+    ['userinfo_encrypted_response_alg', message('Userinfo is encrypted to a key of the app by'), 'choice', TO_ITS_KEY],
+    ['userinfo_encrypted_response_enc', message('Content of encrypted userinfo'), 'choice'],
+    ['authorization_signed_response_alg', message('Answers of /authorize as JWTs (JARM) are signed with'), 'choice'],
+    ['authorization_encrypted_response_alg', message('They are encrypted to a key of the app by'), 'choice', TO_ITS_KEY],
+    ['authorization_encrypted_response_enc', message('Content of these, encrypted'), 'choice'],
+    ['introspection_signed_response_alg', message('Introspection as a JWT is signed with'), 'choice', message('Where the client is an API that asks for such answers.')],
+    ['introspection_encrypted_response_alg', message('It is encrypted to a key of the API by'), 'choice', TO_ITS_KEY],
+    ['introspection_encrypted_response_enc', message('Content of encrypted introspection'), 'choice'],
+  ]],
+  [message('Less common settings of the protocol'), [
+    ['access_token_format', message('Access tokens'), 'choice'],
+    ['dpop_bound_access_tokens', message('Access tokens are bound to a key (DPoP)'), 'choice'],
+    ['tls_client_certificate_bound_access_tokens', message('Access tokens are bound to a certificate (mutual TLS)'), 'choice'],
+    ['require_pushed_authorization_requests', message('Pushed authorization requests (PAR)'), 'choice'],
+    ['backchannel_token_delivery_mode', message('How it hears of approvals (CIBA)'), 'choice', message('Of people who are not at it. The grant urn:openid:params:grant-type:ciba is among its grant types then.')],
+    ['backchannel_client_notification_endpoint', message('Where it hears of approvals'), 'url', message('By CIBA with ping: the server says there that somebody has decided.')],
+    ['backchannel_authentication_request_signing_alg', message('It signs what it asks for (CIBA)'), 'choice'],
+    ['token_exchange', message('Token exchange'), 'json', message('As JSON: a list of rules that say whose tokens it may exchange, and for which resources. Empty: nobody’s.')],
+  ]],
 ] // prettier-ignore
 
 /** Members that only clients by this method have. */
@@ -92,12 +89,10 @@ export const BY_METHOD: ReadonlyMap<string, string> = new Map(
   ]),
 )
 
-/** What few clients need: shut until somebody opens them, or something stands there. */
-const FOLDED = new Set([CERTIFICATE, ANSWERS, UNCOMMON])
-
-export const GROUPS = TABLE.map(([title, rows]) => ({
+/** All but the first are shut until somebody opens them, or something stands there. */
+export const GROUPS = TABLE.map(([title, rows], index) => ({
   title,
-  folded: FOLDED.has(title),
+  folded: index > 0,
   fields: rows.map(([name, label, kind, hint = '']): Field => ({ name, label, kind, hint })),
 }))
 

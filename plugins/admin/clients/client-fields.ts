@@ -103,8 +103,8 @@ export function problemsOf(values: Values): Errors {
   return errors
 }
 
-/** The form as people see it: without choices where there is nothing to choose. */
-export function groupsOf(values: Values, errors: Errors, served: Served) {
+/** The form as people see it: without choices where there is nothing to choose, and shut where all is as `usual`. */
+export function groupsOf(values: Values, errors: Errors, served: Served, usual: Values) {
   const view = (field: Field) => viewOf(field, values, errors, served)
   const isTyped = (name: string): boolean => (values[name] ?? '') !== ''
   const methods = served['token_endpoint_auth_method'] ?? []
@@ -112,7 +112,7 @@ export function groupsOf(values: Values, errors: Errors, served: Served) {
     kind === 'choice' ? (served[name] ?? []).length > 0 : methods.includes(BY_METHOD.get(name) ?? methods[0]!)
   return GROUPS.map(({ title, folded, fields }) => {
     const offered = fields.filter((field) => isTyped(field.name) || isServed(field) || field.name in errors)
-    const open = offered.some(({ name }) => isTyped(name) || name in errors)
+    const open = offered.some(({ name }) => (values[name] ?? '') !== (usual[name] ?? '') || name in errors)
     return { title, folded: folded ? { open } : null, fields: offered.map(view) }
   }).filter(({ fields }) => fields.length > 0)
 }

@@ -19,14 +19,23 @@ export const LongFields = { scope: Type.Optional(Type.String({ maxLength: 32_768
 /** The key of an error that belongs to no field. */
 export const FORM = ''
 
+interface FormContent {
+  path: string
+  subject: string
+  values: Values
+  errors: Errors
+  /** What nobody has to look at; by default what is empty. */
+  usual?: Values
+}
+
 export function clientForm(
   area: OwnArea,
   call: PageCall,
-  { path, subject, values, errors }: { path: string; subject: string; values: Values; errors: Errors },
+  { path, subject, values, errors, usual = {} }: FormContent,
 ): ClientForm {
   return {
     ...area.target(call, path, subject),
-    groups: groupsOf(values, errors, servedBy(area)),
+    groups: groupsOf(values, errors, servedBy(area), usual),
     error:
       Object.keys(errors).length === 0
         ? null

@@ -12,6 +12,11 @@ import type { OwnArea } from '../area.ts'
 import type { ShownOnce } from '../../pages/shown-once.ts'
 
 const PATH = '/clients/new'
+/** Nobody comes back to these in a browser. */
+const WITHOUT_REDIRECT = new Set(['device', 'service'])
+
+const isAskedOf = (type: string, field: string): boolean =>
+  !(WITHOUT_REDIRECT.has(type) && field.endsWith('redirect_uris'))
 
 export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
   const { oauth, kernel, serve, uri } = area
@@ -24,9 +29,13 @@ export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
     values: Values,
     { errors = {}, notice = null }: { errors?: Errors; notice?: Notice | null } = {},
   ): FastifyReply {
-    const form = clientForm(area, call, { path: PATH, subject: '', values, errors })
+    const usual = isClientType(type) ? presetOf(type) : {}
+    const form = clientForm(area, call, { path: PATH, subject: '', values, errors, usual })
     const [first, ...rest] = form.groups
-    const withId = { ...first!, fields: first!.fields.toSpliced(1, 0, clientIdField(values, errors)) }
+    const asked = first!.fields.filter(
+      ({ name, value, error }) => value !== '' || error !== null || isAskedOf(type, name),
+    )
+    const withId = { ...first!, fields: asked.toSpliced(1, 0, clientIdField(values, errors)) }
     const served = Object.entries(CLIENT_TYPES).filter(([, { grant }]) => isServed(grant))
     const types = served.map(([key, { title, text }]) => ({
       title,

@@ -193,6 +193,26 @@ test('how its answers are signed and encrypted is chosen among what is made here
   for (const name of Object.keys(members)) expect(await clients.find('sealed')).not.toHaveProperty(name)
 }) // prettier-ignore
 
+test('a new client is asked for little: the rest is shut, until something of it is set or wrong', async () => {
+  const seen = ({ body }: { body: string }) =>
+    Array.from(body.split('<main')[1]!.matchAll(/<details( open)?>\s*<summary>([^<]+)/g), ([, open, title]) => [title, open !== undefined])
+  const shown = ({ body }: { body: string }) =>
+    Array.from(body.split('<main')[1]!.split('<details')[0]!.matchAll(/<(?:input|textarea|select) id="([^"]+)"/g), ([, id]) => id)
+  const web = await agent.get(`${server.url}/admin/clients/new?type=web`)
+  expect(shown(web)).toEqual(['client_name', 'client_id', 'redirect_uris', 'post_logout_redirect_uris', 'scope'])
+  expect(seen(web).filter(([, open]) => open)).toEqual([])
+  expect(seen(web).map(([title]) => title)).toEqual(expect.arrayContaining(['Protocol', 'Signing people in', 'Shown to people']))
+  // A service has nobody who comes back; what is shut is sent all the same.
+  const service = await agent.get(`${server.url}/admin/clients/new?type=service`)
+  expect(shown(service)).toEqual(['client_name', 'client_id', 'scope'])
+  expect(seen(service).filter(([, open]) => open)).toEqual([])
+  expect((await register(server, agent, 'service', { client_id: 'shut' })).status).toBe(200)
+  expect(await clients.find('shut')).toMatchObject({ grant_types: ['client_credentials'] })
+  const wrong = await register(server, agent, 'web', { redirect_uris: URI, logo_uri: 'nowhere' })
+  expect(wrong.status).toBe(400)
+  expect(seen(wrong).filter(([, open]) => open)).toEqual([['Shown to people', true]])
+}) // prettier-ignore
+
 test('settings that few apps need are shut until one of them is set', async () => {
   const opened = ({ body }: { body: string }) => /<details( open)?>\s*<summary>Less common settings of the protocol/.exec(body)![1]
   expect(opened(await agent.get(`${server.url}/admin/clients/new?type=web`))).toBeUndefined()
