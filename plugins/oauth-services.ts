@@ -24,6 +24,7 @@ import type { Authorizations } from '../src/services/tokens/authorizations.ts'
 import type { SubjectOf } from '../src/services/tokens/subjects.ts'
 import type { PasswordRemoval } from '../src/services/users/password-removal.ts'
 import type { Sessions } from '../src/services/users/sessions.ts'
+import type { TokenRevocation } from '../src/services/users/token-revocation.ts'
 import type { UserExport } from '../src/services/users/user-export.ts'
 import type { UserRecordKeeper } from '../src/services/users/user-records.ts'
 import type { UserRegistry } from '../src/services/users/user-registry.ts'
@@ -38,7 +39,7 @@ export interface OAuthServices {
   readonly config: Pick<Config, 'basePath' | 'production' | 'BRAND_NAME'>
   readonly clients: ClientRegistry
   readonly resources: ResourceRegistry
-  readonly users: UserRegistry & PasswordRemoval & UserRecordKeeper & UserExport
+  readonly users: UserRegistry & PasswordRemoval & TokenRevocation & UserRecordKeeper & UserExport
   readonly keys: PublishedKeys
   /** Where users are signed in. */
   readonly sessions: Pick<Sessions, 'isOpen' | 'list' | 'endOne' | 'endAll'>

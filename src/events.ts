@@ -24,6 +24,7 @@ export const ENDINGS = [
   'user.signed_out',
   'session.ended',
   'user.password_changed',
+  'user.tokens_revoked',
   'user.disabled',
   'user.deletion_requested',
   'user.deleted',
@@ -43,6 +44,8 @@ export const OWN_EVENTS = {
   'user.changed': tells<{ readonly changes: Changes }>(),
   /** Every session and token of theirs ended with the old one. */
   'user.password_changed': tells<Ended>(),
+  /** Every session and token of theirs ended, as somebody asked who may: the actor. They may sign in again. */
+  'user.tokens_revoked': tells<Ended>(),
   /** They sign in by something else alone; nothing ends with it. */
   'user.password_removed': tells<Bag>(),
   /** A one-time link was made, by which they may set a password; `expires` is in seconds since the epoch. */
@@ -246,10 +249,13 @@ export type NewEvent = {
   }
 }[EventType]
 
-/** Who did it: a user in a browser, a client by its credentials, the command line, SEED_FILE, a setting that brings what it needs, or the server by itself. */
+/**
+ * Who did it: a user in a browser, a client by its credentials, an issuer elsewhere by a JWT of its own, the command line, SEED_FILE, a setting that
+ * brings what it needs, or the server by itself.
+ */
 export interface Actor {
-  readonly kind: 'user' | 'client' | 'command' | 'seed' | 'setting' | 'server'
-  /** A user's id, a client_id, the account that ran the command, the name of the setting, `demo` of a seed that is no file; null for nobody in particular. */
+  readonly kind: 'user' | 'client' | 'issuer' | 'command' | 'seed' | 'setting' | 'server'
+  /** A user's id, a client_id, an `iss`, the account that ran the command, the name of the setting, `demo` of a seed that is no file; null for nobody in particular. */
   readonly id: string | null
 }
 

@@ -7,6 +7,7 @@ import admin from '../plugins/admin/index.ts'
 import adminApi from '../plugins/admin-api/index.ts'
 import roles from '../plugins/roles.ts'
 import webhooks from '../plugins/webhooks/index.ts'
+import globalTokenRevocation from '../plugins/global-token-revocation/index.ts'
 import scim from '../plugins/scim/index.ts'
 import authorize from '../plugins/authorize/index.ts'
 import code from '../plugins/authorize/code.ts'
@@ -139,6 +140,7 @@ export const PLUGINS = [
   invitation,
   signUp,
   upstreams,
+  globalTokenRevocation,
   home,
   setup,
   passwordLink,

@@ -28,7 +28,11 @@ declare module 'fastify' {
 
 async function upstreams(fastify: FastifyInstance): Promise<void> {
   const links = createLinks(fastify)
-  fastify.decorate('linkedSignIns', { list: links.list, unlink: links.unlink })
+  fastify.decorate('linkedSignIns', {
+    ownerOf: links.ownerOf,
+    list: links.list,
+    unlink: links.unlink,
+  })
   const provider = createProvider(fastify)
   const accounts = createAccounts(fastify, links)
   const signOuts = addSignOut(fastify, provider)

@@ -22,6 +22,8 @@ export type LinkRecord = UserRecord<Link>
 
 /** `fastify.linkedSignIns`: for pages, commands and plugins that list and unlink them. */
 export interface LinkedSignIns {
+  /** The id of the user with whom the subject of an issuer is linked; null where that is nobody. */
+  ownerOf(issuer: string, subject: string): Promise<string | null>
   /** The oldest first. */
   list(userId: string): Promise<LinkRecord[]>
   /** False where there is none of this id. Throws `OAuthError` (`invalid_request`) for the last way in that the user has. */
@@ -52,6 +54,7 @@ export function createLinks(fastify: FastifyInstance): Links {
   const unlinked = fastify.oauth.users.records<Subject>('upstream-unlinked')
   return {
     ...records,
+    ownerOf: async (issuer, subject) => records.owner(linkIdOf({ issuer, subject })),
     async unlink(userId, id) {
       const record = await records.get(userId, id)
       if (record === null) return false

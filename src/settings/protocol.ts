@@ -64,6 +64,11 @@ export const ProtocolSettings = {
     default: false,
     description: 'whether email addresses that come by SCIM are taken as verified',
   }),
+  GLOBAL_TOKEN_REVOCATION: Type.Enum(['off', 'on'], {
+    default: 'off',
+    description:
+      'whether programs with the scope latchkey:global-token-revocation, and upstreams by their own JWTs, end all sessions and tokens of a user',
+  }),
   WEBHOOKS: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     secret: true,

@@ -38,6 +38,7 @@ async function rowOf(area: OwnArea, event: AuditEvent): Promise<AuditRow> {
 async function actorOf(area: OwnArea, { kind, id }: AuditEvent['actor']): Promise<Party> {
   if (kind === 'user') return id === null ? plain(message('Somebody not signed in')) : userOf(area, id)
   if (kind === 'client') return id === null ? plain(message('A client')) : clientOf(area, id)
+  if (kind === 'issuer') return plain(message('The issuer {issuer}', { issuer: shortened(id ?? '') }))
   if (kind === 'command')
     return plain(id === null ? message('Command line') : message('Command line, {account}', { account: id }))
   if (kind === 'setting') return plain(message('The setting {name}', { name: id ?? '' }))

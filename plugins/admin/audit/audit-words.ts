@@ -20,6 +20,7 @@ const OURS: Readonly<Partial<Record<EventType, Message>>> = {
   'user.changed': message('User changed'),
   'user.password_changed': message('Password changed'),
   'user.password_removed': message('Password removed'),
+  'user.tokens_revoked': message('All sessions and tokens ended'),
   'user.password_link_made': message('Password link made'),
   'user.invited': message('User invited by mail'),
   'user.invitation_withdrawn': message('Invitation withdrawn'),

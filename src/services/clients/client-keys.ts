@@ -32,13 +32,16 @@ export interface ExpectedJwt extends Omit<ExpectedClaims, 'now' | 'issuer'> {
   readonly issuer?: string
 }
 
+/** They are at an address, which does not answer now. */
+export class KeysUnreadableError extends JwtError {}
+
 /** A client, or who else registers keys as one does. */
 export type KeyHolder = Pick<Client, 'clientId' | 'metadata'>
 
 export interface ClientKeys {
   /**
-   * The claims of a JWT that the client has signed and that is as expected. Throws `JwtError`, also where its keys cannot be
-   * read now. What may be used once is for the caller to spend. With null, where there is no such client, the same is asked in
+   * The claims of a JWT that the client has signed and that is as expected. Throws `JwtError`; where its keys cannot be
+   * read now, a `KeysUnreadableError`. What may be used once is for the caller to spend. With null, where there is no such client, the same is asked in
    * the same time, and the signature is not good.
    */
   verify(client: KeyHolder | null, jwt: string, expected: ExpectedJwt): Promise<Bag>
@@ -115,7 +118,7 @@ export function createClientKeys(
       if (had?.failingSince === undefined)
         log.warn({ client: clientId, err: cause }, 'the keys of a client cannot be read')
       if (had !== undefined) had.failingSince ??= elapsed()
-      throw new JwtError('the keys of the client cannot be read', { cause })
+      throw new KeysUnreadableError('the keys of the client cannot be read', { cause })
     }
   }
 

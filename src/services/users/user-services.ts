@@ -30,12 +30,13 @@ import { createPasswords, type PasswordRules } from './passwords.ts'
 import { createPendingSessions, type PendingSessions } from './pending-sessions.ts'
 import { createSessions, type Sessions } from './sessions.ts'
 import { createSignUps, type SignUps } from './sign-ups.ts'
+import { createTokenRevocation, type TokenRevocation } from './token-revocation.ts'
 import { createUserExport, type OwnUserExport } from './user-export.ts'
 import { createUserRecords, type UserRecordKeeper } from './user-records.ts'
 import { createUserRegistry, type UserRegistry } from './user-registry.ts'
 
 export interface UserServices {
-  readonly users: UserRegistry & PasswordRemoval & UserRecordKeeper & OwnUserExport
+  readonly users: UserRegistry & PasswordRemoval & TokenRevocation & UserRecordKeeper & OwnUserExport
   readonly sessions: Sessions
   readonly pendingSessions: PendingSessions
   readonly assurance: Assurance
@@ -99,7 +100,7 @@ export function createUserServices(options: UserServicesOptions): UserServices {
   const exporting = createUserExport({ registry, records, artifacts, sessions, consents })
   const groups = createGroups({ database, audit, feed, doors })
   const removal = createPasswordRemoval({ audit, feed, records })
-  const users = { ...registry, ...removal, ...records, ...exporting }
+  const users = { ...registry, ...removal, ...createTokenRevocation(audit, feed), ...records, ...exporting }
   return {
     users,
     sessions,

@@ -1,0 +1,45 @@
+/** The end of everything that a user has here, who may sign in again at once: what a new password ends, without one. */
+import { recordChange } from '../../store/changes.ts'
+import { endEverything } from '../../store/endings.ts'
+import { statements } from '../../store/users.ts'
+import type { AuditTrail } from '../audit/audit.ts'
+import type { ChangeFeed } from '../change-feed.ts'
+import type { Also } from './update-options.ts'
+import { lockRow, type Whom } from './user-finder.ts'
+
+export interface TokenRevocation {
+  /**
+   * Ends every session, code and Authorization of the user, those with `offline_access` too, and has the apps told that want to know. They
+   * may sign in again, and nobody else has to do anything for that. False where there is none.
+   */
+  revokeTokens(whom: Whom, options?: RevocationOptions): Promise<boolean>
+}
+
+export interface RevocationOptions {
+  /** @internal What goes with it; before anything is ended. */
+  also?: Also
+}
+
+/** @internal */
+export function createTokenRevocation(
+  audit: Pick<AuditTrail, 'transaction'>,
+  feed: Pick<ChangeFeed, 'announce'>,
+): TokenRevocation {
+  return {
+    async revokeTokens(whom, { also } = {}) {
+      const revoked = await audit.transaction(async (query, note) => {
+        const row = await lockRow(query, whom)
+        if (row === undefined) return undefined
+        await also?.(query, note, row.id)
+        // A sign-in that is under way is of the user as they were before, and begins no session.
+        await query(statements.update, [row.id, {}, null, null])
+        const clients = await endEverything(query, row.id, 'tokens revoked')
+        note({ type: 'user.tokens_revoked', user: row.id, details: { clients } })
+        await recordChange(query, 'user', row.id)
+        return row.id
+      })
+      if (revoked !== undefined) await feed.announce('user', revoked)
+      return revoked !== undefined
+    },
+  }
+}
