@@ -200,7 +200,10 @@ export const OWN_EVENTS = {
   'token.exchange_refused': tells<{ readonly error: string }>(),
   /** A client was given an ID-JAG, to show at `audience`. */
   'token.vouched': tells<{ readonly audience: string; readonly jti: string }>(),
-  /** A client came with a JWT of a trusted issuer that was not good, not for it, or used before; `issuer` is one that is registered. */
+  /**
+   * A client came with a JWT of a trusted issuer that was not good, not for it, or used before; `issuer` is one that is registered. Without a client,
+   * the issuer itself came with it, or somebody in its name, to have everything of a user ended.
+   */
   'token.assertion_refused': tells<{ readonly reason: string; readonly issuer?: string }>(),
   /** One access token alone. */
   'token.revoked': tells<{ readonly jti?: string }>(),

@@ -40,7 +40,9 @@ const WORDS: EventWords = {
     message('Your profile was changed: {members}', { members: Object.keys(changes).map(wordsOfMember) }),
   'user.password_changed': message('Your password was changed: every session and all access of apps ended'),
   'user.password_removed': message('Your password was removed'),
-  'user.tokens_revoked': message('You were signed out everywhere: every session and all access of apps ended'),
+  'user.tokens_revoked': message(
+    'You were signed out everywhere: every session and all access of apps ended',
+  ),
   'user.invited': message('You were invited by mail'),
   'user.invitation_withdrawn': message('Your invitation was withdrawn'),
   'user.password_link_made': message('A link to set your password was made'),

@@ -42,7 +42,10 @@ export function createCallers(fastify: FastifyInstance, { access, resource }: Ca
   /** What was wrong is for the log, and for the administrators of a server that knows the issuer: a stranger learns nothing by it. */
   async function refused(request: FastifyRequest, jwt: string, { message }: JwtError): Promise<OAuthError> {
     const issuer = await vouchers.issuerNamedIn(jwt)
-    request.log.info({ reason: message, ...(issuer === null ? {} : { issuer }) }, 'a JWT of an issuer was refused')
+    request.log.info(
+      { reason: message, ...(issuer === null ? {} : { issuer }) },
+      'a JWT of an issuer was refused',
+    )
     if (issuer !== null)
       oauth.audit.observe({ type: 'token.assertion_refused', details: { reason: message, issuer } })
     return invalidToken('The JWT is not good here')

@@ -63,7 +63,10 @@ async function globalTokenRevocation(fastify: FastifyInstance): Promise<void> {
   })
   // A command provisions by itself.
   fastify.addHook('onListen', async () => {
-    fastify.log.info({ resource }, 'programs and upstreams may end sessions and tokens (Global Token Revocation)')
+    fastify.log.info(
+      { resource },
+      'programs and upstreams may end sessions and tokens (Global Token Revocation)',
+    )
   })
 }
 
@@ -71,7 +74,9 @@ async function globalTokenRevocation(fastify: FastifyInstance): Promise<void> {
 function subjectOf({ sub_id: now, subject: before }: Readonly<Record<string, unknown>>): SubjectIdentifier {
   if (now !== undefined && before !== undefined)
     throw new OAuthError('invalid_request', 'the body has both sub_id and subject: leave subject out')
-  return now === undefined && before !== undefined ? readSubject('subject', before) : readSubject('sub_id', now)
+  return now === undefined && before !== undefined
+    ? readSubject('subject', before)
+    : readSubject('sub_id', now)
 }
 
 export default fp(globalTokenRevocation, {

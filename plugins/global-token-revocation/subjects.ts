@@ -77,8 +77,7 @@ export function createSubjects(fastify: FastifyInstance): Subjects {
   }
 
   return {
-    find: async (subject, voucher) =>
-      voucher === null ? ofProgram(subject) : ofIssuer(subject, voucher),
+    find: async (subject, voucher) => (voucher === null ? ofProgram(subject) : ofIssuer(subject, voucher)),
   }
 }
 

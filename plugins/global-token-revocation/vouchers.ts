@@ -83,7 +83,9 @@ export function createVouchers(fastify: FastifyInstance, audiences: readonly str
       const metadata = response.status === 200 ? parseJson(await response.text()) : undefined
       const { issuer: named, jwks_uri: uri } = isObject(metadata) ? metadata : {}
       if (named !== issuer || typeof uri !== 'string')
-        throw new Error(`its metadata answers ${response.status}, and is not that of ${issuer} with a jwks_uri`)
+        throw new Error(
+          `its metadata answers ${response.status}, and is not that of ${issuer} with a jwks_uri`,
+        )
       return { clientId: issuer, metadata: { jwks_uri: uri } }
     } catch (cause) {
       log.warn({ upstream: id, err: cause }, 'the metadata of an upstream cannot be read')

@@ -12,9 +12,25 @@ import { startReceiver } from '../support/receiver.ts'
 import { bearer, type Requests } from '../support/requests.ts'
 import { startBeside } from '../support/server.ts'
 import type { Settings } from '../support/settings.ts'
-import { ALICE, answerOf, authorizationUrl, exchange, refresh, SEED, type Tokens, WEB } from '../support/sign-in.ts'
+import {
+  ALICE,
+  answerOf,
+  authorizationUrl,
+  exchange,
+  refresh,
+  SEED,
+  type Tokens,
+  WEB,
+} from '../support/sign-in.ts'
 import { until } from '../support/until.ts'
-import { allow, answerFrom, startBelow, startUpstream, traveller, type Traveller } from '../support/upstreams.ts'
+import {
+  allow,
+  answerFrom,
+  startBelow,
+  startUpstream,
+  traveller,
+  type Traveller,
+} from '../support/upstreams.ts'
 import { findForm } from '../support/user-agent.ts'
 
 const app = await startReceiver((_request, response) => response.writeHead(200).end())
@@ -49,9 +65,13 @@ async function revoke(at: Requests = server): Promise<number> {
 }
 
 /** Signs in by the upstream, to the code that the app gets. */
-async function arrive(who: Traveller = traveller(server, corp), scope = 'openid offline_access'): Promise<string> {
+async function arrive(
+  who: Traveller = traveller(server, corp),
+  scope = 'openid offline_access',
+): Promise<string> {
   const page = await who.here.get(authorizationUrl(server, { scope, prompt: 'consent' }))
-  const at = findForm(page, 'upstreams') === undefined ? page : await who.here.get(await answerFrom(who, page, 'corp'))
+  const at =
+    findForm(page, 'upstreams') === undefined ? page : await who.here.get(await answerFrom(who, page, 'corp'))
   return answerOf(await allow(who.here, at)).get('code')!
 }
 

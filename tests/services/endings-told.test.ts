@@ -119,6 +119,7 @@ test.each([
     },
   ],
   ['user.password_changed', async () => oauth.users.setPassword('alice', SEED.users[0]!.password)],
+  ['user.tokens_revoked', async () => oauth.users.revokeTokens('alice')],
 ])('%s names every client and session', async (type, end) => {
   const [one, two] = [await signIn(), await signIn('openid offline_access')]
   await end()

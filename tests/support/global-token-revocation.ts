@@ -1,6 +1,5 @@
 /** Who has everything of somebody ended: programs, and providers elsewhere that have metadata and keys, and sign as they are told. */
-import { randomUUID } from 'node:crypto'
-import { hash } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { JWK } from 'jose'
 import { assertionOf, type AssertionKey, createAssertionKey, inSeconds } from './client-assertions.ts'
@@ -73,13 +72,19 @@ function json(response: ServerResponse, body: object): unknown {
 
 /** A JWT as Okta makes it; `claims` and `header` are laid over it. */
 export async function vouch(
-  { issuer, key }: Pick<Idp, 'issuer' | 'key'>,
+  { issuer, key }: { readonly issuer: string; readonly key: AssertionKey },
   clientId: string,
   aud: string,
   claims: object = {},
   header: object = {},
 ): Promise<string> {
-  const usual = { sub: clientId, jti: randomUUID(), iat: inSeconds(0), nbf: inSeconds(-300), exp: inSeconds(300) }
+  const usual = {
+    sub: clientId,
+    jti: randomUUID(),
+    iat: inSeconds(0),
+    nbf: inSeconds(-300),
+    exp: inSeconds(300),
+  }
   return assertionOf(key, issuer, aud, { ...usual, ...claims }, { typ: TYPE, ...header })
 }
 

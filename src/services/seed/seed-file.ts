@@ -17,7 +17,13 @@ export interface Placed {
 export type Sections = Readonly<Record<(typeof SECTIONS)[number], readonly Placed[]>>
 
 /** What is applied: who reads the log looks for it where it is. */
-export type Source = 'SEED_FILE' | 'The demo' | 'ADMIN_API' | 'SCIM' | 'GLOBAL_TOKEN_REVOCATION' | 'OIDC_ROLES_CLAIM'
+export type Source =
+  | 'SEED_FILE'
+  | 'The demo'
+  | 'ADMIN_API'
+  | 'SCIM'
+  | 'GLOBAL_TOKEN_REVOCATION'
+  | 'OIDC_ROLES_CLAIM'
 
 const SECTIONS = [
   'resources',

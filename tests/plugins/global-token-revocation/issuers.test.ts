@@ -28,7 +28,13 @@ const DAVE = { ...BOB, username: 'dave', email: 'dave@corp.example', email_verif
 const ROOT = { ...BOB, username: 'root', email: 'root@corp.example', email_verified: true, roles: ['admin'] }
 const [corp, other, trusted] = [await startIdp(), await startIdp(), await startIdp()]
 const CORP = { id: 'corp', issuer: corp.issuer, client_id: 'us', client_secret: 'x', domains: ['corp.example'], trust_email: true } // prettier-ignore
-const OTHER = { id: 'other', issuer: other.issuer, client_id: 'us', client_secret: 'x', domains: ['corp.example'] }
+const OTHER = {
+  id: 'other',
+  issuer: other.issuer,
+  client_id: 'us',
+  client_secret: 'x',
+  domains: ['corp.example'],
+}
 const TRUSTED = { id: 'trusted', issuer: trusted.issuer }
 const origins = [corp, other, trusted].map(({ issuer }) => issuer).join(',')
 const server = await startServer(
@@ -89,7 +95,10 @@ describe('a JWT that is not good', () => {
   test('is refused with 401, in the same words whatever is wrong with it', async () => {
     const stranger = { ...corp, key: await createAssertionKey() }
     const es384 = { ...corp, key: await createAssertionKey('one', 'ES384') }
-    const secret = { ...corp, key: { alg: 'HS256', kid: 'one', privateKey: new TextEncoder().encode('x'.repeat(32)) } }
+    const secret = {
+      ...corp,
+      key: { alg: 'HS256', kid: 'one', privateKey: new TextEncoder().encode('x'.repeat(32)) },
+    }
     const refused: [string, Promise<string>][] = [
       ['its signature is not good', vouch(stranger, 'us', endpoint)],
       ['the client has no such key', vouch(es384, 'us', endpoint)],
@@ -132,7 +141,8 @@ describe('a JWT that is not good', () => {
   })
 
   test('is in the audit log where its issuer is known, and only there', async () => {
-    const count = async () => (await server.server.oauth.audit.list({ type: 'token.assertion_refused' })).events
+    const count = async () =>
+      (await server.server.oauth.audit.list({ type: 'token.assertion_refused' })).events
     await ask(server, await byCorp({ iss: 'https://stranger.example' }), byId(alice))
     await ask(server, await byCorp({ exp: inSeconds(-60) }), byId(alice))
     await expect
@@ -159,7 +169,11 @@ describe('an upstream', () => {
 
   test('names them by address where it is trusted about addresses, and else says iss_sub', async () => {
     expect((await ask(server, await byCorp(), byEmail('Carol@CORP.example'))).status).toBe(204)
-    const { status, body } = await ask(server, await vouch(other, 'us', endpoint), byEmail('carol@corp.example'))
+    const { status, body } = await ask(
+      server,
+      await vouch(other, 'us', endpoint),
+      byEmail('carol@corp.example'),
+    )
     expect([status, body!.error, body!.error_description]).toEqual([403, 'access_denied', expect.stringContaining('iss_sub')]) // prettier-ignore
     expect(await events()).toHaveLength(before + 1)
   })
@@ -182,7 +196,12 @@ describe('an upstream', () => {
     const gone = await startIdp()
     const own = await startServer(
       { ...ON, UNSAFE_OUTBOUND_ORIGINS: gone.issuer },
-      { seed: { ...SEED, upstreams: [{ id: 'gone', issuer: gone.issuer, client_id: 'us', client_secret: 'x' }] } },
+      {
+        seed: {
+          ...SEED,
+          upstreams: [{ id: 'gone', issuer: gone.issuer, client_id: 'us', client_secret: 'x' }],
+        },
+      },
     )
     const { upstreams } = kernelOf(own.server)
     const someone = (await own.server.oauth.users.find('alice'))!.id
@@ -234,7 +253,9 @@ test('a JWT is good once, over all processes, also where it named nobody or was 
   // Of two that come at once, one; each issuer names its JWTs by itself.
   const jti = randomUUID()
   const jwt = await byCorp({ jti })
-  const answers = await Promise.all([server, beside].map(async (one) => ask(one, jwt, bySubject(corp.issuer, 'c'))))
+  const answers = await Promise.all(
+    [server, beside].map(async (one) => ask(one, jwt, bySubject(corp.issuer, 'c'))),
+  )
   expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 401])
   const same = await vouch(other, 'us', endpoint, { jti })
   expect((await ask(server, same, bySubject(other.issuer, 'b'))).status).toBe(204)
@@ -258,7 +279,9 @@ test('an issuer whose keys cannot be read now is told to come back, and one that
   const answer = await ask(own, await vouch(away, 'us', `${own.url}${PATH}`), bySubject(away.issuer, 'a'))
   expect([answer.status, answer.headers.has('retry-after')]).toEqual([503, true])
   const named = { ...liar, issuer: `${liar.issuer}/` }
-  expect((await ask(own, await vouch(named, 'us', `${own.url}${PATH}`), bySubject(named.issuer, 'a'))).status).toBe(503)
+  expect(
+    (await ask(own, await vouch(named, 'us', `${own.url}${PATH}`), bySubject(named.issuer, 'a'))).status,
+  ).toBe(503)
 })
 
 test('who tries too often from one network is refused there, and an issuer elsewhere is not', async () => {

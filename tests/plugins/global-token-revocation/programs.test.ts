@@ -34,7 +34,8 @@ const events = async () => (await oauth.audit.list({ type: 'user.tokens_revoked'
 async function signIn(user: Pick<typeof ALICE, 'username' | 'password'> = ALICE) {
   const agent = createUserAgent(server.url)
   const tokens = await getTokens(server, { scope: 'openid offline_access' }, agent, user)
-  const isSignedIn = async () => new URL((await agent.get(`${server.url}/account`)).url).pathname === '/account'
+  const isSignedIn = async () =>
+    new URL((await agent.get(`${server.url}/account`)).url).pathname === '/account'
   const userinfo = async () => (await server.get('/userinfo', bearer(tokens.access_token))).status
   expect([await isSignedIn(), await userinfo()]).toEqual([true, 200])
   return { agent, tokens, isSignedIn, userinfo }
@@ -141,7 +142,10 @@ test('a client that has lost the scope, and a user who is no administrator, are 
   const token = await tokenOf(server, 'waning')
   expect((await ask(server, token, byId('x'))).status).toBe(404)
   await oauth.clients.update('waning', { scope: ['read_books'] })
-  expect(await ask(server, token, byId(alice.id))).toMatchObject({ status: 403, body: { error: 'insufficient_scope' } })
+  expect(await ask(server, token, byId(alice.id))).toMatchObject({
+    status: 403,
+    body: { error: 'insufficient_scope' },
+  })
 
   const tokenOfUser = async (user: typeof ROOT): Promise<string> => {
     const asked = { client_id: 'console', scope: 'openid latchkey:global-token-revocation', resource: `${server.url}${PATH}` } // prettier-ignore
