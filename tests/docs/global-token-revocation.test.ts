@@ -1,4 +1,4 @@
-/** docs/global-token-revocation.md, as it stands there: a program has everything of somebody ended, and Okta is registered. @needs latchkey-upstreams */
+/** docs/global-token-revocation.md, as it stands there: a program has everything of somebody ended, and Okta is registered. @needs latchkey-global-token-revocation latchkey-upstreams */
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { bearer } from '../support/requests.ts'

@@ -1,7 +1,7 @@
 /**
  * Global Token Revocation by the provider at which somebody signs in: a second Latchkey as the upstream, an app that is told, two processes, and what
  * is under way meanwhile.
- * @needs latchkey-upstreams
+ * @needs latchkey-global-token-revocation latchkey-upstreams
  */
 import { randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'

@@ -1,4 +1,4 @@
-/** Global Token Revocation where the database goes away or does not answer, and what is done then: everything or nothing, and no JWT is used up in vain. */
+/** Global Token Revocation where the database goes away or does not answer, and what is done then: everything or nothing, and no JWT is used up in vain. @needs latchkey-global-token-revocation */
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { createDatabase } from '../../support/database.ts'

@@ -1,7 +1,7 @@
 /**
  * Global Token Revocation by issuers elsewhere, with JWTs of their own: whose are good, for how long and how often, and that each names its own people
  * and nobody else's.
- * @needs latchkey-upstreams
+ * @needs latchkey-global-token-revocation latchkey-upstreams
  */
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
@@ -265,7 +265,7 @@ test('a JWT is good once, over all processes, also where it named nobody or was 
   expect((await ask(server, again, bySubject(corp.issuer, 'c'))).status).toBe(204)
 })
 
-test('an issuer whose keys cannot be read now is told to come back, and one that lies about its name is refused', async () => {
+test('an issuer whose keys cannot be read now is told to come back, and so is one whose metadata are of another', async () => {
   const [away, liar] = [await startIdp(), await startIdp()]
   const upstreams = [
     { id: 'away', issuer: away.issuer, client_id: 'us', client_secret: 'x' },

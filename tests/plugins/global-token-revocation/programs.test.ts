@@ -1,4 +1,4 @@
-/** Global Token Revocation by programs: which may, whom they may name, what ends, and what the audit log says of it. */
+/** Global Token Revocation by programs: which may, whom they may name, what ends, and what the audit log says of it. @needs latchkey-global-token-revocation */
 import { expect, test } from 'vitest'
 import { PROGRAMS, program, ROOT, tokenOf } from '../../support/admin-api.ts'
 import { ask, byEmail, byId, bySubject, ON, PATH } from '../../support/global-token-revocation.ts'

@@ -1,4 +1,5 @@
 /** A server with all that asks others, and what brings each of it to do so. */
+import { createVouchers } from '../../../plugins/global-token-revocation/vouchers.ts'
 import { createProvider } from '../../../plugins/upstreams/speaking.ts'
 import { walkClient } from '../../../src/doctor/client/walk.ts'
 import { examineOthers } from '../../../src/doctor/others.ts'
@@ -8,6 +9,7 @@ import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { createIsBreached } from '../../../src/services/users/breached-passwords.ts'
 import { approve, ask, CALL_CENTRE, CIBA_SEED, CIBA_SETTINGS } from '../../support/ciba.ts'
 import { askWith, assertionOf, createAssertionKey } from '../../support/client-assertions.ts'
+import { vouch } from '../../support/global-token-revocation.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, authorizationUrl, REDIRECT_URI } from '../../support/sign-in.ts'
@@ -33,10 +35,11 @@ export async function startGround(allowed: readonly string[]) {
   const settings = { ...CIBA_SETTINGS, OIDC_CLIENT_METADATA_DOCUMENTS: 'any', UNSAFE_OUTBOUND_ORIGINS: [...allowed, token_endpoint].join(',') }
   const server = await startServer(settings, { seed: { ...CIBA_SEED, clients: [...CIBA_SEED.clients, pinged] } })
   const { oauth } = server.server
-  const { doors, database, config, trustedIssuers } = kernelOf(server.server)
+  const { doors, database, config, trustedIssuers, upstreams } = kernelOf(server.server)
   const { log } = server.server
   const { id: user } = (await oauth.users.find(ALICE.username))!
   const provider = createProvider(server.server)
+  const vouchers = createVouchers(server.server, [server.url])
   const key = await createAssertionKey()
   const told: { address: string } = { address: '' }
   const resource = await startReceiver((_request, response) =>
@@ -85,6 +88,12 @@ export async function startGround(allowed: readonly string[]) {
       attempt(async () =>
         provider.authorizationUrl({ id: 'corp', issuer, client_id: 'us', secret: () => undefined }, { parameters: {} } as never),
       ),
+    /** By a JWT in the name of an upstream that has this issuer. */
+    async voucher(issuer: string): Promise<Outcome> {
+      await upstreams.save({ id: 'voucher', issuer, client_id: 'us', client_secret: 'x' })
+      const jwt = await vouch({ issuer, key }, 'us', server.url)
+      return attempt(async () => vouchers.read(jwt))
+    },
     /** By OAuth 2.0 alone, once the code is exchanged. */
     async userinfo(userinfo_endpoint: string): Promise<Outcome> {
       const registered = { id: 'plain', kind: 'oauth2', issuer: 'https://code.example', client_id: 'us', token_endpoint, userinfo_endpoint, authorization_endpoint: 'https://code.example/authorize' } as const

@@ -10,6 +10,7 @@ export type Ask = (ground: Ground, url: string) => Promise<Outcome>
 
 export const GUARDED: Readonly<Record<string, Ask>> = {
   'plugins/client-documents/reading.ts': (on, url) => on.authorize({ client_id: url }),
+  'plugins/global-token-revocation/vouchers.ts': (on, url) => on.voucher(url),
   'plugins/requests/jar.ts': async (on, url) => {
     const client = await on.client({ request_uris: [url] })
     return on.authorize({ client_id: client, request_uri: url })
@@ -61,6 +62,7 @@ export const BESIDE: Readonly<Record<string, string>> = {
 const NEEDS: Readonly<Record<string, string>> = {
   'plugins/client-documents/reading.ts': 'latchkey-client-documents',
   'plugins/token/grants/ciba/ping.ts': 'latchkey-ciba',
+  'plugins/global-token-revocation/vouchers.ts': 'latchkey-upstreams',
 }
 
 /** Those of the guarded that the servers of this run have. */
