@@ -3,6 +3,7 @@
  * sees one can use it here. A token is a client's own, or of somebody who is an administrator now.
  */
 import type { FastifyInstance } from 'fastify'
+import type { Requirement } from '../../src/doors/assurance.ts'
 import type { BearerCall } from '../../src/doors/endpoint.ts'
 import type { Verified } from '../../src/doors/facts.ts'
 import type { User } from '../../src/doors/user.ts'
@@ -11,6 +12,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { ownRequest } from '../../src/services/users/ourselves.ts'
 import { ADMIN, isInUse } from '../../src/services/users/user.ts'
 import type { AccessToken } from '../require-scope/access-token.ts'
+import { reachesAcr } from '../require-scope/acr.ts'
 import { BearerError } from '../require-scope/bearer-error.ts'
 import requireScope from '../require-scope/index.ts'
 import { createOwnVerifier, ownConstraints } from '../resource-server.ts'
@@ -68,8 +70,11 @@ export async function createProgramAccess(
     if (authorization.parent !== undefined)
       throw new OAuthError('access_denied', 'the token is not of a sign-in here')
     const { amr = [], acr = null } = authorization.authentication ?? {}
-    if ((await assurance.missing(user.id, { amr, acr: acr ?? null }, ownRequest())).length > 0)
-      throw new BearerError('insufficient_user_authentication', 'The sign-in lacks a factor')
+    const missing = await assurance.missing(user.id, { amr, acr: acr ?? null }, ownRequest())
+    if (missing.length > 0)
+      throw new BearerError('insufficient_user_authentication', 'The sign-in lacks a factor', {
+        challenge: challengeOf(missing),
+      })
     return user
   }
 
@@ -88,6 +93,13 @@ export async function createProgramAccess(
       if (administrator !== undefined) request.actor = { kind: 'user', id: administrator.id }
     },
   }
+}
+
+/** RFC 9470 §3: the values of `acr` by which all of it would be met. How long ago the sign-in was is nothing that we ask. */
+function challengeOf(missing: readonly Requirement[]): Readonly<Record<string, string>> {
+  const [named, ...others] = missing.flatMap(({ acr }) => (acr === undefined ? [] : [acr]))
+  const enough = named?.filter((value) => others.every((one) => one.some((least) => reachesAcr(value, least))))
+  return enough === undefined || enough.length === 0 ? {} : { acr_values: enough.join(' ') }
 }
 
 /** What a registration of the guard decorates in an instance of its own. */

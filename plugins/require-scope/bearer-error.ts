@@ -15,6 +15,8 @@ const STATUS: ReadonlyMap<string | undefined, 400 | 403> = new Map([
 export interface BearerErrorOptions {
   cause?: unknown
   headers?: Readonly<Record<string, string>>
+  /** Further parameters of the challenge, such as `acr_values` (RFC 9470 §3). */
+  challenge?: Readonly<Record<string, string>>
 }
 
 /**
@@ -28,6 +30,8 @@ export class BearerError extends Error {
   readonly statusCode: 400 | 401 | 403
   /** Further headers of the answer, lower case. */
   readonly headers: Readonly<Record<string, string>>
+  /** What the challenge says beside the error, by the names of its parameters. */
+  readonly challenge: Readonly<Record<string, string>>
   /** @internal */
   readonly [REFUSED] = true
 
@@ -38,12 +42,13 @@ export class BearerError extends Error {
   constructor(
     error: BearerErrorCode | undefined,
     description: string,
-    { headers = {}, ...options }: BearerErrorOptions = {},
+    { headers = {}, challenge = {}, ...options }: BearerErrorOptions = {},
   ) {
     super(description, options)
     this.error = error
     this.statusCode = STATUS.get(error) ?? 401
     this.headers = headers
+    this.challenge = challenge
   }
 
   /** What the caller is told, under its wire names. */

@@ -185,6 +185,7 @@ function challengesFor(
         error: told,
         error_description: told === undefined ? undefined : error.message,
         ...(error.error === INSUFFICIENT ? challengeOf(demand) : {}),
+        ...(scheme === presented ? error.challenge : {}),
         scope: error.statusCode === 400 ? undefined : scopes.join(' '),
         resource_metadata: resourceMetadata,
       }

@@ -277,6 +277,10 @@ test.runIf(isThere('latchkey-second-factor'))(
     await until(async () =>
       expect((await call('GET', '/keys')).body.error).toBe('insufficient_user_authentication'),
     )
+    // RFC 9470 §3: what to ask for at the next sign-in; how long ago this one was does not matter.
+    const challenge = (await call('GET', '/keys')).headers.get('www-authenticate')!
+    expect(challenge).toContain('acr_values="2"')
+    expect(challenge).not.toContain('max_age')
   },
 )
 
