@@ -10,6 +10,7 @@ import { runAs } from '../services/audit/origin.ts'
 import { begun } from './begun.ts'
 import { plainLog } from './plain-log.ts'
 import { readSettings } from '../read-settings.ts'
+import { portOfServer } from './served.ts'
 import { assertTables } from './tables.ts'
 import { kernelOf } from '../http/kernel-of.ts'
 
@@ -25,8 +26,9 @@ export async function withServer(
   work: (oauth: Kernel, server: FastifyInstance) => Promise<void>,
   { migrates = false, begins = false }: Needs = {},
 ): Promise<void> {
-  const settings = { LOG_LEVEL: 'warn', ...process.env }
-  const config = readSettings(settings)
+  const given = { LOG_LEVEL: 'warn', ...process.env }
+  const config = readSettings(given)
+  const settings = { ...given, ...(await portOfServer(config)) }
   if (!migrates) await assertTables(config, begins)
   const server = await buildServer(settings, { start: false, logStream: plainLog })
   try {

@@ -1,4 +1,6 @@
 /** What the running server serves, which may be more than a command has loaded: plugins that only its host registers. */
+import type { Config } from '../config.ts'
+import { findServedPort } from '../services/database/served-port.ts'
 
 /** Milliseconds: a command does not wait for a server that is not there. */
 const PATIENCE = 1000
@@ -22,6 +24,15 @@ export async function servedBy(
     const names = metadata[SUPPORTED.get(member) ?? '']
     return Array.isArray(names) && names.includes(name)
   }
+}
+
+/** What of the settings the running server found out by itself: the port that it took, where neither that nor the issuer is set. */
+export async function portOfServer({ PORT, OIDC_ISSUER, DATA_DIR }: Config): Promise<{ PORT?: number }> {
+  if (PORT !== undefined || OIDC_ISSUER !== undefined) return {}
+  const noted = await findServedPort(DATA_DIR)
+  if (noted === undefined) return {}
+  const metadata = await readMetadata(`http://localhost:${noted}`)
+  return metadata['issuer'] === undefined ? {} : { PORT: noted }
 }
 
 async function readMetadata(issuer: string): Promise<Record<string, unknown>> {

@@ -12,6 +12,7 @@ import { stdoutLog } from '../services/log-destination.ts'
 import { writeLine } from '../services/warning-line.ts'
 import { readIdentity } from '../services/tls-identity.ts'
 import { startOwnPostgres } from '../services/database/own-postgres.ts'
+import { noteServedPort } from '../services/database/served-port.ts'
 import { choosePort } from './choose-port.ts'
 import { type CertificateListener, listenForCertificates } from './certificate-listener.ts'
 import { listenForMetrics, type MetricsListener } from './metrics-listener.ts'
@@ -99,6 +100,8 @@ async function start(
     await server.ready()
     certificates = await listenForCertificates(config, server)
     await server.listen({ host: config.HOST, port })
+    // Nobody is kept from serving by a note for commands.
+    if (!config.production && isFirstProcess()) await noteServedPort(config.DATA_DIR, port).catch(() => {})
     if (taken !== undefined && isFirstProcess()) server.log.warn(`${taken} is in use: ${port}`)
     server.log.info({ issuer: server.oauth.issuer, port }, 'ready')
     tellFate(await postgres, server.log)

@@ -1,9 +1,14 @@
 /** `client …`: what each command stores and prints, for programs (--json) and for people. */
+import { spawnSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../support/cleanup.ts'
 import { requestToken } from '../support/clients.ts'
 import { commandsHere, runCommandHere } from '../support/command-here.ts'
 import { runCommand } from '../support/process.ts'
+import { startReceiver } from '../support/receiver.ts'
 import { startServer } from '../support/server.ts'
 import { GUARDED, statusOf, toClient } from '../support/service.ts'
 
@@ -84,6 +89,29 @@ test('--env prints what the app is configured with, to be written into a file', 
   const both = await runCommand(['client', 'show', 'shop', '--env', '--json'], settings)
   expect(both).toMatchObject({ status: 1, stdout: '' })
   expect(both.stderr).toContain("'--env' cannot be used with option '--json'")
+})
+
+test('--env names the issuer of the server that runs in this directory, where neither issuer nor port is set', async () => {
+  const callback = 'https://moved.example/callback'
+  await clients.create({ client_id: 'moved', redirect_uris: [callback] })
+  const DATA_DIR = await temporaryDirectory()
+  const unset = { ...settings, OIDC_ISSUER: undefined, PORT: undefined, DATA_DIR }
+  const issuer = async (noted: string): Promise<string | undefined> => {
+    await writeFile(join(DATA_DIR, 'port'), noted)
+    const { stdout } = await runCommandHere(['client', 'show', 'moved', '--env'], unset)
+    return parseEnv(stdout)['OIDC_ISSUER']
+  }
+  let named = ''
+  const running = await startReceiver((_request, response) => response.end(JSON.stringify({ issuer: named })))
+  const { port } = running
+  named = `http://localhost:${port}`
+  const nobody = spawnSync(process.execPath, ['--version']).pid
+  expect(await issuer(`${port} ${process.pid}\n`)).toBe(named)
+  // It has ended; another one is there, or none; it was cut off, or is no note of ours.
+  for (const noted of [`${port} ${nobody}`, `1 ${process.pid}`, `70000 ${process.pid}`, `${port}`, '', 'x'])
+    expect(await issuer(noted)).toBe('http://localhost:3000')
+  named = 'https://another.example'
+  expect(await issuer(`${port} ${process.pid}`)).toBe('http://localhost:3000')
 })
 
 test('update changes what it names and nothing else', async () => {

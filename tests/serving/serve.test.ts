@@ -6,7 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { promisify } from 'node:util'
+import { parseEnv, promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import type { Finding } from '../../src/doctor/finding.ts'
 import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
@@ -39,6 +39,13 @@ async function issuerByDoctor(): Promise<string | undefined> {
   return findings.find(({ check }) => check === 'issuer')?.status
 }
 
+/** What a command names that is run in the same directory, and was told of neither. */
+async function issuerByCommand(DATA_DIR: string): Promise<string | undefined> {
+  const create = ['client', 'create', '--redirect-uris', 'https://app.example/back', '--env']
+  const { stdout } = await runCommandHere(create, { ...settings, DATA_DIR })
+  return parseEnv(stdout)['OIDC_ISSUER']
+}
+
 test.each([
   ['the default port moves on when it is taken, which is said', { WORKERS: '1' }, true],
   ['the default port of workers moves on when it is taken, which is said', { WORKERS: '2' }, true],
@@ -47,10 +54,8 @@ test.each([
   await occupy(3000)
   const { PATH, HOME } = process.env
   const main = resolve(import.meta.dirname, '../../src/main.ts')
-  const child = spawn(process.execPath, [main], {
-    env: { PATH, HOME, ...settings, ...given },
-    cwd: await temporaryDirectory(),
-  })
+  const cwd = await temporaryDirectory()
+  const child = spawn(process.execPath, [main], { env: { PATH, HOME, ...settings, ...given }, cwd })
   atEndOfFile(async () => child.kill('SIGKILL'))
   let issuer = ''
   let printed = ''
@@ -66,6 +71,7 @@ test.each([
   const discovery = await fetch(`http://127.0.0.1:${port}/.well-known/openid-configuration`)
   expect(await discovery.json()).toMatchObject({ issuer, token_endpoint: `${issuer}/token` })
   expect(said ? await issuerByDoctor() : 'not asked').toBe(said ? 'ok' : 'not asked')
+  expect(said ? await issuerByCommand(join(cwd, 'data')) : 'not asked').toBe(said ? issuer : 'not asked')
   const exit = once(child, 'exit')
   child.kill('SIGTERM')
   expect(await exit).toEqual([0, null])

@@ -28,7 +28,7 @@ export async function readDataFile(dataDir: string, name: string): Promise<strin
 }
 
 /** Makes or replaces it, whole: who crashes meanwhile leaves the file that was there, or none. */
-async function writeDataFile(dataDir: string, name: string, content: string): Promise<void> {
+export async function writeDataFile(dataDir: string, name: string, content: string): Promise<void> {
   const draft = await writeDraft(dataDir, name, content)
   await rename(draft, join(dataDir, name))
   await flushDirectory(dataDir)
