@@ -98,7 +98,9 @@ export async function createProgramAccess(
 /** RFC 9470 §3: the values of `acr` by which all of it would be met. How long ago the sign-in was is nothing that we ask. */
 function challengeOf(missing: readonly Requirement[]): Readonly<Record<string, string>> {
   const [named, ...others] = missing.flatMap(({ acr }) => (acr === undefined ? [] : [acr]))
-  const enough = named?.filter((value) => others.every((one) => one.some((least) => reachesAcr(value, least))))
+  const enough = named?.filter((value) =>
+    others.every((one) => one.some((least) => reachesAcr(value, least))),
+  )
   return enough === undefined || enough.length === 0 ? {} : { acr_values: enough.join(' ') }
 }
 
