@@ -115,7 +115,8 @@ function askedOf(one: Value): Asked {
   const method = METHODS.find((known) => known === sent?.toUpperCase())
   if (method === undefined) throw scimError('invalidSyntax', 'method must be POST, PUT, PATCH or DELETE')
   if (path === undefined) throw scimError('invalidSyntax', 'each of the Operations must have a path')
-  if (method === 'POST' && bulkId === undefined)
+  // One that is empty could be named by nothing (RFC 7644 §3.7.2).
+  if (method === 'POST' && (bulkId ?? '') === '')
     throw scimError('invalidSyntax', 'each POST must have a bulkId')
   if (method !== 'DELETE' && !isMembers(data))
     throw scimError('invalidSyntax', `the data of ${method} must be an object`)
@@ -157,7 +158,8 @@ function replaced(value: Value, ids: ReadonlyMap<string, string>): Value {
 }
 
 function named(text: string, ids: ReadonlyMap<string, string>): string {
-  return ids.get(REFERENCE.exec(text)?.[1] ?? '') ?? text
+  const [, bulkId] = REFERENCE.exec(text) ?? []
+  return (bulkId === undefined ? undefined : ids.get(bulkId)) ?? text
 }
 
 /** Throws 404 for an address at which nothing is changed so. */

@@ -102,6 +102,7 @@ describe('as a whole', () => {
     [{ Operations: [{ method: 'DELETE' }] }, 400],
     [{ Operations: [{ method: 'PUT', path: '/Users/x' }] }, 400],
     [{ Operations: [made('a', 'x'), made('a', 'y')] }, 400],
+    [{ Operations: [made('', 'x'), made('b', 'y')] }, 400],
     [{ Operations: [], failOnErrors: 0 }, 400],
     [{ Operations: Array.from({ length: 101 }, () => ({ method: 'DELETE', path: '/Users/x' })) }, 413],
     [{ schemas: [USER], Operations: [] }, 400],
