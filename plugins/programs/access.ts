@@ -20,6 +20,8 @@ import { createOwnVerifier, ownConstraints } from '../resource-server.ts'
 export interface ProgramAccess {
   /** Guards a route, as `fastify.requireScope` does those of the server itself. */
   readonly requireScope: FastifyInstance['requireScope']
+  /** The id of the administrator whom the token is of, whatever `sub` its client knows them by; null for one that a client got for itself. */
+  administratorOf(token: AccessToken): string | null
   /** Has the audit log name the administrator whom the token is of; a token that a client got for itself is the client's. */
   nameActor(call: Pick<BearerCall, 'token' | 'request'>): void
 }
@@ -88,6 +90,7 @@ export async function createProgramAccess(
   })
   return {
     requireScope: guard,
+    administratorOf: (token) => administrators.get(token)?.id ?? null,
     nameActor({ token, request }) {
       const administrator = administrators.get(token)
       if (administrator !== undefined) request.actor = { kind: 'user', id: administrator.id }

@@ -32,7 +32,7 @@ async function scim(fastify: FastifyInstance): Promise<void> {
   const [users, groups] = [createScimUsers(fastify), createScimGroups(fastify)]
   const kinds = [users, groups]
   const everywhere = searchOperation('/.search', listOfAll(kinds.map(({ list }) => list)))
-  const me = operationsOfMe(users.operations, resource)
+  const me = operationsOfMe(users.operations, resource, access)
   const own = kinds.flatMap(({ operations }) => operations)
   for (const operation of [...own, ...me, bulkOperation(own, resource), everywhere])
     serveScim(fastify, access, operation)

@@ -9,7 +9,13 @@ const CONSOLE = { ...WEB, client_id: 'console', scope: ['latchkey:scim:write'] }
 const seed = {
   ...SEED,
   users: [ROOT],
-  clients: [...SEED.clients, ...DIRECTORIES, CONSOLE, program('reader', 'scim:read')],
+  clients: [
+    ...SEED.clients,
+    ...DIRECTORIES,
+    CONSOLE,
+    { ...CONSOLE, client_id: 'pairwise', subject_type: 'pairwise' },
+    program('reader', 'scim:read'),
+  ],
 }
 const server = await startScim({}, { seed })
 const { users } = server.server.oauth
@@ -77,11 +83,11 @@ describe('/Me', () => {
     expect((await (await scimAs(server, 'reader'))('DELETE', '/Me')).status).toBe(403)
   })
 
-  test('is the administrator whose token it is, who is seen and never changed', async () => {
-    const asked = { client_id: 'console', scope: 'openid latchkey:scim:write', resource: `${server.url}/scim/v2` }
+  test.each(['console', 'pairwise'])('is the administrator whose token it is, who is seen and never changed: %s', async (client_id) => {
+    const asked = { client_id, scope: 'openid latchkey:scim:write', resource: `${server.url}/scim/v2` }
     const code = (await authorize(server, asked, undefined, ROOT)).get('code')!
     const form = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI }
-    const answer = await server.post('/token', form, basic('console', CONSOLE.client_secret))
+    const answer = await server.post('/token', form, basic(client_id, CONSOLE.client_secret))
     const mine = scimWith(server, ((await answer.json()) as { access_token: string }).access_token)
     const { id } = (await users.find('root'))!
     const { status, headers, body } = await mine('GET', '/Me?attributes=userName')
