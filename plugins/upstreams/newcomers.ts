@@ -24,6 +24,7 @@ import { subjectOf } from './links.ts'
 import type { Identity } from './provider.ts'
 import { proofOf } from './sign-in.ts'
 import type { SignOuts } from './sign-out.ts'
+import { createWaitingHints } from './waiting-hints.ts'
 import { explain, nameOf } from './words.ts'
 
 declare module '../pages/models.ts' {
@@ -104,8 +105,7 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
   const throttle = oauth.throttle(KIND, LIMITS)
   const links = oauth.artifacts<AskedNewcomer>(KIND, { lifetime: LIFETIME })
   const purposeOf = (token: string): string => `upstream newcomer ${token}`
-  const contextOf = ({ issuer, subject }: Pick<Identity, 'issuer' | 'subject'>): string =>
-    `ID token of a newcomer, ${issuer} ${subject}`
+  const hints = createWaitingHints(box)
 
   /** As long as it is the same one. */
   async function upstreamOf({ upstream: id, issuer }: Static<typeof Asked>): Promise<Upstream | undefined> {
@@ -209,8 +209,7 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
       // Whoever clicks twice is led on by both; after that it signs nobody in.
       await links.spend(token)
       const { user } = account
-      if (asked.idToken !== undefined)
-        await signOuts.remember(upstream, user.id, box.open(asked.idToken, contextOf(asked)), call)
+      await signOuts.remember(upstream, user.id, hints.open(asked), call)
       const proof = proofOf(user)
       if ((await interactions.wayBack(asked.back, call)) !== null)
         return interactions.prove(asked.back, proof, call)
@@ -225,7 +224,6 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
   return {
     async ask(upstream, identity, newcomer, back, call) {
       if (!(await mayBeMailed(newcomer.email, call))) return false
-      const { idToken } = identity
       const { tags } = await readerOf(fastify, NOBODY, call)
       await oauth.enqueue(KIND, {
         ...newcomer,
@@ -233,9 +231,7 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
         ...subjectOf(identity),
         browser: markOf(browser.id(call)),
         back,
-        ...(upstream.sign_out === true && idToken !== undefined
-          ? { idToken: box.seal(idToken, contextOf(identity)) }
-          : {}),
+        ...hints.of(upstream, identity),
         locales: tags.join(' '),
       })
       return true

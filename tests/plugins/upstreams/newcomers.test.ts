@@ -38,13 +38,20 @@ interface Came {
 /** Back from the upstream, which says this address of them. */
 async function comeWith(
   email: string,
-  { at = server, agent = createUserAgent(at.url), sub = `sub-${++count}`, userinfo = {}, asking = {} } = {},
+  {
+    at = server,
+    agent = createUserAgent(at.url),
+    sub = `sub-${++count}`,
+    userinfo = {},
+    claims = {},
+    asking = {},
+  } = {},
 ): Promise<Came> {
   const login = await agent.get(authorizationUrl(at, asking))
   const left = await agent.submit(login, 'upstreams', { upstream: 'club' })
   const asked = new URL(left.headers.get('location')!).searchParams
   const answer = { code: `code-of-${sub}`, state: asked.get('state')! }
-  const lie = { userinfo: { email, email_verified: true, ...userinfo } }
+  const lie = { claims, userinfo: { email, email_verified: true, ...userinfo } }
   provider.tell(sub, asked.get('nonce')!, lie, answer.code)
   const query = new URLSearchParams(answer).toString()
   return { agent, login, sub, answer, page: await agent.get(`${at.url}/upstream/club/callback?${query}`) }
@@ -136,6 +143,19 @@ describe('the link', () => {
     const again = await comeWith(email, { sub })
     answerOf(await allow(again.agent, again.page))
     expect((await audit.list({ type: 'user.upstream_linked', user: user.id })).events).toHaveLength(1)
+  })
+
+  test('is mailed however much the upstream says in its ID token, and makes the account', async () => {
+    const { upstreams } = kernelOf(server.server)
+    await upstreams.save({ id: 'club', sign_out: true })
+    const email = newcomer()
+    const claims = { groups: Array.from({ length: 1000 }, (_, at) => `a group of theirs ${at}`) }
+    const { agent, page } = await comeWith(email, { claims })
+    expect([page.status, page.body]).toEqual([200, expect.stringContaining('Check your email')])
+    const shown = await agent.get(await linkFor(email))
+    answerOf(await allow(agent, await agent.submit(shown, 'confirm')))
+    expect(await users.findByEmail(email)).not.toBeNull()
+    await upstreams.save({ id: 'club', sign_out: null })
   })
 
   test('is good for nothing in another browser: whoever says an address of somebody else gets no account of theirs', async () => {
