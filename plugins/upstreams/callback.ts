@@ -156,11 +156,12 @@ export function addCallback(
   })
 }
 
-/** Where it says when they signed in there: not before the client allows, and for who is asked once more, not before they were. */
-function isStale({ authTime }: Identity, { begun }: Flow, { known, maxAge }: SignInPurpose): boolean {
+/** Where it says when they signed in there: not before the client allows, and where they were to do it anew, not before they left. */
+function isStale({ authTime }: Identity, { begun }: Flow, { known, fresh, maxAge }: SignInPurpose): boolean {
   if (authTime === undefined) return false
   const at = authTime * 1000 + TOLERANCE
-  return (known !== null && at < begun) || (maxAge !== null && at < begun - maxAge * 1000)
+  const isAnew = fresh === true || known !== null
+  return (isAnew && at < begun) || (maxAge !== null && at < begun - maxAge * 1000)
 }
 
 /** Used, too old, of another browser, of another upstream, or made up: which of them is nobody's business. */

@@ -20,6 +20,8 @@ export type Purpose =
       readonly address: string
       /** The id of who has to show once more that it is them; null where anybody may come. */
       readonly known: string | null
+      /** They were to sign in there anew; absent also in those of an earlier version. */
+      readonly fresh?: true
       /** Seconds: how long ago they may have signed in there; null for any time. */
       readonly maxAge: number | null
     }

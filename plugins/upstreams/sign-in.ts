@@ -106,8 +106,10 @@ export async function addSignIn(fastify: FastifyInstance, options: SignInOptions
   async function leave(asked: SignInAsked, upstream: Upstream, typed: string, call: BrowserCall) {
     const { known, request, address } = asked
     const maxAge = (request.parameters['max_age'] as number | undefined) ?? null
-    const purpose = { for: 'sign-in', address, known: known?.id ?? null, maxAge } as const
-    const begun = await flows.begin(upstream, purpose, parametersOf(asked, typed), call)
+    const parameters = parametersOf(asked, typed)
+    const fresh = parameters['prompt'] === 'login' ? { fresh: true as const } : {}
+    const purpose = { for: 'sign-in', address, known: known?.id ?? null, ...fresh, maxAge } as const
+    const begun = await flows.begin(upstream, purpose, parameters, call)
     return { elsewhere: await provider.authorizationUrl(upstream, begun) }
   }
 

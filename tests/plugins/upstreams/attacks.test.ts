@@ -459,6 +459,15 @@ describe('an ID token that', () => {
   })
 })
 
+test('who was to sign in anew, and was nobody here before, is not taken for who signed in there long ago', async () => {
+  const agent = createUserAgent(server.url)
+  const page = await agent.get(authorizationUrl(server, { prompt: 'login' }))
+  const { state, nonce } = await leave('one', agent, page)
+  one.tell('left-open', nonce, { claims: { auth_time: Math.floor(Date.now() / 1000) - 86_400 } })
+  expect(errorOn(await agent.get(callback('one', state)))).toContain('did not ask you again')
+  expect(await isSignedIn(agent)).toBe(false)
+})
+
 test('an upstream whose token endpoint fails is told apart from one that lies, and nothing of its answer is logged', async () => {
   const { page } = await comeBy('one', `sub-${++people}`, { status: 503 })
   expect(errorOn(page)).toContain('One does not answer at this moment')
