@@ -61,21 +61,30 @@ export function addCallback(
   const { interactions, browser, oauth } = fastify
   const { upstreams } = kernelOf(fastify)
   const appleUser = createAppleUser(fastify)
+  // Each answer that is made up has the upstream asked: of so many requests there are few at a time, and they are for everybody.
+  const throttle = oauth.throttle('upstream-answer')
 
   /**
    * Who somebody is there. One who was to choose that, where the upstream knows of no such thing, signs in there anew: that every
    * upstream knows (OpenID Connect Core §15.1). Then it is the address to go to.
    */
   async function identify(upstream: Upstream, flow: Flow, call: PageCall): Promise<Identity | string> {
+    const attempt = await throttle.attempt(null, call.request.ip)
     try {
       return await provider.identify(upstream, queryText(call.request), flow.checks)
     } catch (error) {
-      if (!(error instanceof UpstreamFailure) || !error.isOfRequest || !flow.choosing) throw error
+      if (!(error instanceof UpstreamFailure)) throw error
+      if (!error.isOfRequest || !flow.choosing) {
+        if (error.failure === 'unusable') await attempt.failed()
+        throw error
+      }
       const { purpose } = flow
       const maxAge = purpose.for === 'sign-in' ? purpose.maxAge : null
       const parameters = { prompt: 'login', ...(maxAge === null ? {} : { max_age: String(maxAge) }) }
       const again = await flows.begin(upstream, purpose, parameters, call)
       return provider.authorizationUrl(upstream, again)
+    } finally {
+      attempt.abandoned()
     }
   }
 
