@@ -18,6 +18,8 @@ import { scimAnswer, type ScimOperation, WRITE } from './serving.ts'
 /** As `/ServiceProviderConfig` tells them. */
 export const BULK_LIMITS = { maxOperations: 100, maxPayloadSize: BODY_LIMIT } as const
 
+/** Milliseconds in which changes are begun: whoever stands between us and the client gives up not long after. */
+const BEGUN_WITHIN = 30_000
 const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
 const REFERENCE = /^bulkId:(.+)$/s
 
@@ -31,14 +33,28 @@ interface Asked {
   readonly data: Members
 }
 
-/** `operations` are those that a change may be; `base` is the address of all that SCIM has here. */
-export function bulkOperation(operations: readonly ScimOperation[], base: string): ScimOperation {
-  async function done(asked: Asked, call: BearerCall, ids: ReadonlyMap<string, string>): Promise<Members> {
+/**
+ * `operations` are those that a change may be; `base` is the address of all that SCIM has here. What is not begun `within` so many milliseconds is
+ * answered 503.
+ */
+export function bulkOperation(
+  operations: readonly ScimOperation[],
+  base: string,
+  within = BEGUN_WITHIN,
+): ScimOperation {
+  async function done(
+    asked: Asked,
+    call: BearerCall,
+    ids: ReadonlyMap<string, string>,
+    end: number,
+  ): Promise<Members> {
     const { method, bulkId, version } = asked
     const told = { method, ...(bulkId === undefined ? {} : { bulkId }) }
     const path = asked.path.split('/').map((part) => named(part, ids)).join('/') // prettier-ignore
     const location = method === 'POST' ? {} : { location: `${base}${path}` }
     try {
+      if (performance.now() > end)
+        throw new OAuthError('temporarily_unavailable', 'the changes before it took too long: send it again')
       const missing = referencesOf(asked).find((id) => !ids.has(id))
       if (missing !== undefined)
         throw new OAuthError('invalid_request', `bulkId:${missing} is of nothing that was made before`, {
@@ -72,9 +88,10 @@ export function bulkOperation(operations: readonly ScimOperation[], base: string
       const most = mostErrorsIn(call.body)
       const ids = new Map<string, string>()
       const results: { at: number; result: Members }[] = []
+      const end = performance.now() + within
       for (let errors = 0; pending.length > 0 && errors < most;) {
         const [next] = pending.splice(nextOf(pending.map(({ asked }) => asked), ids), 1) // prettier-ignore
-        const result = await done(next!.asked, call, ids)
+        const result = await done(next!.asked, call, ids, end)
         if ('response' in result) errors++
         else if (next!.asked.bulkId !== undefined && next!.asked.method === 'POST')
           ids.set(next!.asked.bulkId, String(result['location']).split('/').at(-1)!)

@@ -1,5 +1,8 @@
 /** Many changes in one request (RFC 7644 §3.7). */
 import { describe, expect, test } from 'vitest'
+import type { BearerCall } from '../../../src/doors/endpoint.ts'
+import { bulkOperation } from '../../../plugins/scim/bulk.ts'
+import { scimAnswer, type ScimOperation } from '../../../plugins/scim/serving.ts'
 import { ERROR, GROUP, patchOf, scimAs, startScim, USER } from '../../support/scim.ts'
 
 const server = await startScim()
@@ -126,4 +129,29 @@ test('what is told of a change is its address and version: nothing else is read,
   const sent = { schemas: [BULK], Operations: [change] }
   const answer = await call!('POST', '/Bulk?attributes=members&excludedAttributes=id', sent)
   expect(statusesOf(answer)).toEqual(['200'])
+})
+
+test('what is not begun in time is answered so, and is not done', async () => {
+  const begun: string[] = []
+  const creating: ScimOperation = {
+    method: 'POST',
+    path: '/Users',
+    scope: 'latchkey:scim:write',
+    async handle({ body }) {
+      begun.push(String(body['userName']))
+      return scimAnswer({}, { status: 201, headers: { location: `/Users/${begun.length}` } })
+    },
+  }
+  const { log } = server.server
+  const request = { server: server.server, log, headers: {}, raw: {}, routeOptions: {}, url: '/', id: 'x' }
+  const sent = { request, body: { Operations: [made('a', 'in-time'), made('b', 'too-late')] } }
+  const statuses = async (within: number) => {
+    const { text } = await bulkOperation([creating], '', within).handle(sent as unknown as BearerCall)
+    return statusesOf({ body: JSON.parse(text!) })
+  }
+  expect([await statuses(-1), begun]).toEqual([['503', '503'], []])
+  expect([await statuses(60_000), begun]).toEqual([
+    ['201', '201'],
+    ['in-time', 'too-late'],
+  ])
 })
