@@ -10,7 +10,9 @@ export interface Cache<T> {
   peek(key: string): T | undefined
   /** From the database, whatever is in memory. */
   reload(key: string): Promise<T>
-  /** Reads what is in memory again; throws when it cannot, and leaves it as it was. */
+  /** Reads this one again, where it is in memory; throws when it cannot, and leaves it as it was. */
+  renew(key: string): Promise<void>
+  /** The same of those that `which` finds. It looks at all that is in memory, which nobody else is served meanwhile: not for what changes by thousands. */
   refresh(which: (key: string, value: T) => boolean): Promise<void>
   clear(): void
 }
@@ -39,10 +41,18 @@ export function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFe
   }
 
   /** Not by dropping them: if the database went away now, what it last said would be gone before its time. */
-  async function readAgain(which: (key: string, value: T) => boolean): Promise<void> {
+  async function readAgain(find: () => readonly string[]): Promise<void> {
     forgetLoading()
-    const changed = [...entries.entries()].filter(([key, { value }]) => which(key, value))
-    await Promise.all(changed.map(async ([key]) => loadOnce(key)))
+    await Promise.all(find().map(async (key) => loadOnce(key)))
+  }
+
+  /** One after the other: each makes what others are reading not worth keeping. */
+  async function inTurn(find: () => readonly string[]): Promise<void> {
+    refreshing = refreshing.then(
+      async () => readAgain(find),
+      async () => readAgain(find),
+    )
+    return refreshing
   }
 
   function peek(key: string): T | undefined {
@@ -71,14 +81,9 @@ export function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFe
       const caughtUp = feed.catchUp()
       return caughtUp === undefined ? read(key) : caughtUp.then(() => read(key))
     },
-    async refresh(which) {
-      // One after the other: each makes what others are reading not worth keeping.
-      refreshing = refreshing.then(
-        async () => readAgain(which),
-        async () => readAgain(which),
-      )
-      return refreshing
-    },
+    renew: async (key) => inTurn(() => (entries.has(key) ? [key] : [])),
+    refresh: async (which) =>
+      inTurn(() => [...entries.entries()].flatMap(([key, { value }]) => (which(key, value) ? [key] : []))),
     clear() {
       forgetLoading()
       entries.clear()

@@ -103,12 +103,12 @@ export function createDirectory(
     await clients.refresh((clientId, client) => clientId === key || (client?.scope.includes(key) ?? false))
   })
   feed.on('user', async ({ key }) => {
-    await users.refresh((id) => id === key)
-    await recordKinds.refresh((id) => id === key)
+    await users.renew(key)
+    await recordKinds.renew(key)
   })
-  feed.on('scope', async ({ key }) => scopes.refresh((name) => name === key))
+  feed.on('scope', async ({ key }) => scopes.renew(key))
   feed.on('resource', async ({ key }) => {
-    await resources.refresh((identifier) => identifier === key)
+    await resources.renew(key)
     await named.refresh(
       (name, rows) => name === slashless(key) || (rows?.some(({ resource }) => resource === key) ?? false),
     )

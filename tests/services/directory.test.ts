@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { beforeEach, expect, test } from 'vitest'
+import { LRUCache } from 'lru-cache'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { createChangeFeed, type ChangeFeed } from '../../src/services/change-feed.ts'
 import { createDirectory, type Directory } from '../../src/services/directory.ts'
 import { openDatabase, type Database } from '../../src/store/database.ts'
@@ -139,6 +140,21 @@ test('a user is read once, and again when the feed says so', async () => {
   await testDatabase.query('update users set disabled_at = now()')
   await feed.announce('user', id)
   expect(await directory.findUser(id)).toMatchObject({ disabled: true })
+})
+
+test('a change of a user looks at nobody else who is in memory: of thousands that change at once, each would look at all', async () => {
+  const ids = Array.from({ length: 3 }, () => randomUUID())
+  await testDatabase.query(
+    `insert into users (id, username, username_key) select id, id, id from unnest($1::uuid[]) id`,
+    [ids],
+  )
+  for (const id of ids) await directory.findUser(id)
+  const looks = vi.spyOn(LRUCache.prototype, 'entries')
+  ran = []
+  await feed.announce('user', ids[0]!)
+  await feed.announce('user', randomUUID())
+  expect([looks.mock.calls.length, ran]).toEqual([0, ['user-by-id']])
+  looks.mockRestore()
 })
 
 test('what is no id of a user costs no statement', async () => {
