@@ -31,12 +31,13 @@ const those =
   (user: Table<User>, columns: string): string =>
     `select ${columns} from ${user.name} where ${where(user.column('roles'), user.column('id'))} order by ${user.column('id')}`
 
-/** Some of those with the role $1, at most `limit`. As if all were wanted: for a few, the whole table might be read. */
+/** Some of those with the role $1, at most `limit`; none of `others`. As if all were wanted: for a few, the whole table might be read. */
 const some =
-  (limit: string) =>
+  (limit: string, others?: string) =>
   (user: Table<User>, columns: string): string => {
     const [roles, id] = [user.column('roles'), user.column('id')]
-    return `with held as materialized (select ${user.columns('id')} from ${user.name} where ${roles} @> array[$1::text])
+    const isOther = others === undefined ? '' : ` and not ${id} = any(${others}::uuid[])`
+    return `with held as materialized (select ${user.columns('id')} from ${user.name} where ${roles} @> array[$1::text]${isOther})
       select ${columns} from ${user.name}
       where ${id} = any(array(select "id" from held limit ${limit})) and $1::text = any(${roles})`
   }
@@ -148,6 +149,12 @@ export const statements = {
     'users-take-role-from-some',
     (had) => `array_remove(${had}, $1::text)`,
     some('$2'),
+  ),
+  /** The same, but from none of the users $3. */
+  takeRoleFromSomeOthers: changeRole(
+    'users-take-role-from-some-others',
+    (had) => `array_remove(${had}, $1::text)`,
+    some('$2', '$3'),
   ),
   /** The role $1 of some, at most $3, is called $2 from then on. */
   renameRoleOfSome: changeRole(

@@ -307,6 +307,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'users-take-role': [[[HOLDER, SOMEBODY], 'admin'], 6],
   'users-take-role-from-others': [[[HOLDER], 'admin'], 15],
   'users-take-role-from-some': [['admin', 100], 30],
+  'users-take-role-from-some-others': [['admin', 100, [HOLDER]], 30],
   'users-rename-role-of-some': [['admin', 'other', 100], 30],
   'users-has-role': [['admin'], 10],
   'users-lock-role': [['admin'], 10],

@@ -9,6 +9,8 @@ import { formerRoleNamed } from './group-names.ts'
 /** Kinds of records. */
 export const GROUP = 'scim-group'
 export const WORK = 'scim-group-work'
+/** Apart, since a process of an earlier version would take all of such work for the end of the group. */
+export const EMPTYING = 'scim-group-emptying'
 /** Groups, and so much work, that there may be. */
 export const MOST = 10_000
 
@@ -53,6 +55,14 @@ export interface Work {
   readonly from: string
   /** Null where it is taken away. */
   readonly to: string | null
+  readonly actor: Actor
+}
+
+/** Of a role that is taken from all but some, and who wants it. */
+export interface Emptying {
+  readonly from: string
+  /** Ids of users. */
+  readonly keeps: readonly string[]
   readonly actor: Actor
 }
 

@@ -5,20 +5,20 @@
 import { randomUUID } from 'node:crypto'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import { changesBetween } from '../../protocol/changes.ts'
-import { memberError, OAuthError } from '../../protocol/errors.ts'
-import { MOST_ROLES } from '../../protocol/user-members.ts'
-import { isUuid } from '../../protocol/uuid.ts'
+import { OAuthError } from '../../protocol/errors.ts'
 import type { Database } from '../../store/database.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import { statements as records } from '../../store/plugin-records.ts'
 import type { Query } from '../../store/statement.ts'
 import { statements as users } from '../../store/user-roles.ts'
-import type { AuditTrail, Note } from '../audit/audit.ts'
+import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { assertExternalId } from './external-ids.ts'
 import { createGroupFinder, type GroupFinder } from './group-finder.ts'
+import { knownUsers, lockMembers, setMembers, type MembersChange } from './group-members.ts'
 import { keyOf, roleOf } from './group-names.ts'
 import {
+  EMPTYING,
   GROUP,
   knownBy,
   MOST,
@@ -34,15 +34,11 @@ import { createRoleChange, noteRoles, type RoleChange } from './role-changes.ts'
 
 export { externalIdOf, type Group, type Keeper } from './group-records.ts'
 
-/** What a group shall be; ids of members are users'. */
-export interface GroupChange {
+/** What a group shall be. */
+export interface GroupChange extends MembersChange {
   readonly displayName?: string
   /** Null for none. */
   readonly externalId?: string | null
-  /** All of them, in the place of those before. */
-  readonly members?: readonly string[]
-  readonly added?: readonly string[]
-  readonly removed?: readonly string[]
 }
 
 export interface Groups extends GroupFinder {
@@ -52,8 +48,8 @@ export interface Groups extends GroupFinder {
    */
   create(client: Keeper | null, change: GroupChange & { displayName: string }): Promise<Group>
   /**
-   * All of it or nothing; null where there is no such group. `judge` sees it as it is then. Another name of many members is given to them in parts:
-   * throws 503 where that takes long, and it goes on. Throws as `create`.
+   * All of it or nothing; null where there is no such group. `judge` sees it as it is then. Another name of many members is given to them in parts, and
+   * many are taken out in parts before all else: throws 503 where that takes long, and it goes on. Throws as `create`.
    */
   update(
     id: string,
@@ -71,9 +67,6 @@ export interface Groups extends GroupFinder {
   goOn(): Promise<number>
 }
 
-/** What no role is called. */
-const NO_ROLE = ''
-
 /** @internal */
 export interface GroupsOptions {
   database: Database
@@ -85,7 +78,7 @@ export interface GroupsOptions {
 /** @internal */
 export function createGroups({ database, audit, feed, doors }: GroupsOptions): Groups {
   doors.own('record kind', GROUP)
-  doors.own('record kind', WORK)
+  for (const kind of [WORK, EMPTYING]) doors.own('record kind', kind)
 
   const changing = createRoleChange(audit, feed)
   const change: RoleChange = async (work) =>
@@ -95,53 +88,58 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
   const finder = createGroupFinder(database)
   const work = createGroupWork(database, changing)
 
-  async function setMembers(
-    query: Query,
-    note: Note,
-    role: string,
-    { members, added = members ?? [], removed = [] }: GroupChange,
-  ): Promise<readonly string[]> {
-    const wanted = await known(query, added)
-    const given = await query(users.giveRole, [wanted, role])
-    if (given.some(({ roles }) => roles.length > MOST_ROLES))
-      throw membersError(`must have ${MOST_ROLES} roles at most`)
-    const lost =
-      members === undefined
-        ? await query(users.takeRole, [removed.filter(isUuid), role])
-        : await query(users.takeRoleFromOthers, [wanted, role])
-    return noteRoles(note, [...given, ...lost])
-  }
-
-  /** Before any of them is changed, with all who have the role where `members` are said: of two changes that have the same users, one waits here. */
-  async function lockMembers(
-    query: Query,
-    role: string,
-    { members, added = [], removed = [] }: GroupChange,
-  ): Promise<void> {
-    const ids = [...(members ?? []), ...added, ...removed].filter(isUuid)
-    await query(users.lockThose, [ids, members === undefined ? NO_ROLE : role])
-  }
-
-  async function known(query: Query, ids: readonly string[]): Promise<readonly string[]> {
-    const asked = [...new Set(ids)]
-    if (asked.length === 0) return []
-    const found = await query(users.known, [asked.filter(isUuid)])
-    if (found.length < asked.length) throw membersError('must be users here')
-    return asked
-  }
-
   /** Until it is stored nobody else begins to take it away: of two at once, one waits for the other's key. */
   async function assertFree(query: Query, role: string): Promise<void> {
     if ((await query(records.find, [WORK, keyOf(role)])).length > 0) throw beingChanged(role)
   }
 
+  /** Throws 503 for one of which something is done in parts. */
   async function lock(query: Query, id: string): Promise<Group | undefined> {
     const [row] = await query(records.lock, [GROUP, id])
-    return row === undefined ? undefined : toGroup(row)
+    const group = row === undefined ? undefined : toGroup(row)
+    if (group?.isEnding || (group?.former ?? null) !== null) throw beingChanged(group!.role)
+    if (group !== undefined && (await query(records.get, [EMPTYING, id])).length > 0)
+      throw beingChanged(group.role)
+    return group
   }
 
   async function stored(query: Query, id: string): Promise<Group> {
     return toGroup((await query(records.get, [GROUP, id]))[0]!)
+  }
+
+  /**
+   * Where all members are said, and very many have the role beside them: these lose it in parts, before all else is changed. Whether there were so
+   * many. What could be refused afterwards is refused before.
+   */
+  async function empty(
+    id: string,
+    displayName: string | undefined,
+    members: readonly string[],
+    judge?: (group: Group) => void,
+  ): Promise<boolean> {
+    const found = await finder.get(id)
+    if (found === null || !(await isHeldBy(found.role, members.length + PART))) return false
+    const isBegun = await change(async (query, note) => {
+      const group = await lock(query, id)
+      if (group === undefined) return { result: false, changed: [] }
+      judge?.(group)
+      const keeps = await knownUsers(query, members)
+      const role = displayName === undefined ? group.role : roleOf(displayName)
+      const named = await query(records.find, [GROUP, keyOf(role)])
+      if (named.some((other) => other.id !== id)) throw taken()
+      const some = await query(users.takeRoleFromSomeOthers, [group.role, PART, keeps])
+      await query(records.replace, [GROUP, id, toStored(group), keyOf(group.role), group.revision])
+      await work.beginEmptying(query, id, { from: group.role, keeps })
+      return { result: true, changed: noteRoles(note, some) }
+    })
+    if (isBegun) await work.finish(id)
+    return isBegun
+  }
+
+  /** Whether so many have the role. */
+  async function isHeldBy(role: string, many: number): Promise<boolean> {
+    const [counted] = await database.query(users.countRoles, [[role], many])
+    return (counted?.count ?? 0) >= many
   }
 
   async function make(
@@ -184,11 +182,11 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
     async update(id, client, { displayName, externalId, ...rest }, judge) {
       assertExternalId(externalId ?? null)
       await work.finish(id)
+      const isEmptied = rest.members !== undefined && (await empty(id, displayName, rest.members, judge))
       const updated = await change(async (query, note) => {
         const before = await lock(query, id)
         if (before === undefined) return { result: null, changed: [] }
-        if (before.isEnding || before.former !== null) throw beingChanged(before.role)
-        judge?.(before)
+        if (!isEmptied) judge?.(before)
         const called = displayName ?? before.displayName
         const role = called === before.displayName ? before.role : roleOf(called)
         await lockMembers(query, before.role, rest)
@@ -220,7 +218,6 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
       const isThere = await change(async (query, note) => {
         const group = await lock(query, id)
         if (group === undefined) return { result: false, changed: [] }
-        if (group.isEnding || group.former !== null) throw beingChanged(group.role)
         judge?.(group)
         const changed = noteRoles(note, await query(users.takeRoleFromSome, [group.role, PART]))
         if (changed.length < PART) {
@@ -239,8 +236,6 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
     goOn: work.goOn,
   }
 }
-
-const membersError = (reason: string) => memberError('invalid_request', 'members', reason)
 
 function taken(): OAuthError {
   const reason = 'is that of another group'

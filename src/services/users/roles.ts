@@ -134,7 +134,7 @@ export function createRoles(options: RolesOptions): Roles {
     async give(name, userId, judge) {
       const [group] = await groups.ofRoles([name])
       // What is taken from everybody just now is given to nobody.
-      if (group?.isEnding || group?.former === name) await groups.finish(group.id)
+      if (group !== undefined) await groups.finish(group.id)
       return change(userId, (had) => (had.includes(name) ? had : [...had, name]), judge)
     },
     take: async (name, userId, judge) => change(userId, (had) => had.filter((role) => role !== name), judge),

@@ -122,3 +122,49 @@ test('of a group that a process of an earlier version deleted meanwhile nobody k
   const { status } = await call('POST', '/Groups', { schemas: [GROUP], displayName: 'Left Behind' })
   expect(status).toBe(201)
 })
+
+test('all but some are taken out in parts, each whole, and the rest of the change comes after', async () => {
+  const { id, role } = await crowd('Emptied', ['Other'])
+  const [first] = await server.database.query(`select id from users where roles @> array[$1] limit 1`, [role])
+  const staying = (first as { id: string }).id
+  const coming = (await oauth.users.create({ username: 'comes-to-the-emptied' })).id
+  const answer = await call('GET', `/Groups/${id}?excludedAttributes=members`)
+  const [before, since] = [answer.headers.get('etag')!, new Date()]
+  const sent = {
+    schemas: [GROUP],
+    displayName: 'Emptied Now',
+    members: [{ value: staying }, { value: coming }],
+  }
+  const put = async (etag: string, body: object) => call('PUT', `/Groups/${id}`, body, { 'if-match': etag })
+  // What is refused is refused before anybody is taken out.
+  expect((await put('W/"another"', sent)).status).toBe(412)
+  expect((await put(before, { ...sent, members: [{ value: staying }, { value: id }] })).status).toBe(400)
+  expect((await put(before, { ...sent, displayName: 'The Other One' })).status).toBe(200)
+  expect(await withRole('The-Other-One')).toBe(2)
+  const parts = await server.database.query(
+    `select changed_at from changes where kind = 'user' and changed_at > $1 group by changed_at having count(*) > 1`,
+    [since],
+  )
+  expect(parts.length).toBeGreaterThanOrEqual(3)
+  expect([await withRole(role), await withRole('Other')]).toEqual([0, MANY])
+})
+
+test('of a group that is being emptied nothing else is changed until that is done, by whoever comes first', async () => {
+  const { id, role } = await crowd('Half Empty')
+  const [first] = await server.database.query(`select id from users where roles @> array[$1] limit 1`, [role])
+  const staying = (first as { id: string }).id
+  const work = { from: role, keeps: [staying], actor: { kind: 'client', id: 'directory' } }
+  await server.database.query(
+    `insert into plugin_records (kind, record_id, record_key, value) values ('scim-group-emptying', $1, lower($2), $3)`,
+    [id, role, JSON.stringify(work)],
+  )
+  expect(await groups.goOn()).toBe(1000)
+  expect(await withRole(role)).toBe(MANY - 1000)
+  const added = (await oauth.users.create({ username: 'comes-to-the-half-empty' })).id
+  const change = patchOf({ op: 'add', path: 'members', value: [{ value: added }] })
+  expect((await call('PATCH', `/Groups/${id}`, change)).status).toBe(200)
+  expect([await withRole(role), await groups.members((await groups.get(id))!)]).toEqual([2, [staying, added].toSorted()])
+  const { events } = await oauth.audit.list({ type: 'user.changed' })
+  expect(events.every(({ actor }) => actor.id === 'directory')).toBe(true)
+  expect(await goOnToTheEnd()).toEqual([])
+}) // prettier-ignore
