@@ -11,10 +11,12 @@ import { createBackgroundLoop } from './background-loop.ts'
 export interface ChangeFeed {
   /** `apply` runs for each change of this kind, ours included, also more than once. */
   on(kind: ChangeKind, apply: (change: Pick<ChangeRow, 'key' | 'expiresAt'>) => void | Promise<void>): void
-  /** `reload` runs once for all changes of this kind that are read together, of which there may be thousands. */
-  onAny(kind: ChangeKind, reload: () => Promise<void>): void
+  /** `reload` runs once for all changes of this kind that are read together, of which there may be thousands, with the keys of them. */
+  onAny(kind: ChangeKind, reload: (keys: ReadonlySet<string>) => Promise<void>): void
   /** Applies a change of this very process at once, without waiting for the poll. */
   announce(kind: ChangeKind, key: string, expiresAt?: Date | null): Promise<void>
+  /** The same of many that were made together. */
+  announceAll(kind: ChangeKind, keys: readonly string[]): Promise<void>
   /** `reload` runs when the feed may have missed something: everything cached is then in doubt. */
   onGap(reload: () => Promise<void>): void
   /**
@@ -55,7 +57,7 @@ class NotApplied extends Error {
 export function createChangeFeed(database: Database, log: FastifyBaseLogger): ChangeFeed {
   type Apply = (change: Pick<ChangeRow, 'key' | 'expiresAt'>) => void | Promise<void>
   const appliers = new Map<ChangeKind, Apply[]>()
-  const reloaders = new Map<ChangeKind, (() => Promise<void>)[]>()
+  const reloaders = new Map<ChangeKind, ((keys: ReadonlySet<string>) => Promise<void>)[]>()
   const reloads: (() => Promise<void>)[] = []
   /** Ids read within the overlap, by the poll that read them. */
   let seen = new Map<string, number>()
@@ -69,8 +71,17 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
 
   async function apply(changes: readonly Pick<ChangeRow, 'kind' | 'key' | 'expiresAt'>[]): Promise<void> {
     for (const change of changes) for (const one of appliers.get(change.kind) ?? []) await one(change)
-    for (const kind of new Set(changes.map((change) => change.kind)))
-      for (const reload of reloaders.get(kind) ?? []) await reload()
+    for (const [kind, some] of Map.groupBy(changes, (change) => change.kind)) {
+      const keys = new Set(some.map(({ key }) => key))
+      for (const reload of reloaders.get(kind) ?? []) await reload(keys)
+    }
+  }
+
+  /** The change is stored; what fails here is done again by the next poll, which reads our own changes too. */
+  async function applyNow(changes: Parameters<typeof apply>[0]): Promise<void> {
+    await apply(changes).catch((error: unknown) =>
+      log.warn({ err: error }, 'a change could not be applied at once'),
+    )
   }
 
   async function poll(): Promise<void> {
@@ -133,12 +144,8 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     onAny(kind, reload) {
       reloaders.set(kind, [...(reloaders.get(kind) ?? []), reload])
     },
-    async announce(kind, key, expiresAt = null) {
-      // The change is stored; what fails here is done again by the next poll, which reads our own changes too.
-      await apply([{ kind, key, expiresAt }]).catch((error: unknown) =>
-        log.warn({ err: error }, 'a change could not be applied at once'),
-      )
-    },
+    announce: async (kind, key, expiresAt = null) => applyNow([{ kind, key, expiresAt }]),
+    announceAll: async (kind, keys) => applyNow(keys.map((key) => ({ kind, key, expiresAt: null }))),
     onGap(reload) {
       reloads.push(reload)
     },

@@ -3,6 +3,8 @@ import { createBoundedCache } from './bounded-cache.ts'
 import type { ChangeFeed } from './change-feed.ts'
 
 const MOST = 20_000
+/** Read again at once, of thousands: others want connections too. */
+const TOGETHER = 50
 
 export interface Cache<T> {
   get(key: string): T | Promise<T>
@@ -10,9 +12,9 @@ export interface Cache<T> {
   peek(key: string): T | undefined
   /** From the database, whatever is in memory. */
   reload(key: string): Promise<T>
-  /** Reads this one again, where it is in memory; throws when it cannot, and leaves it as it was. */
-  renew(key: string): Promise<void>
-  /** The same of those that `which` finds. It looks at all that is in memory, which nobody else is served meanwhile: not for what changes by thousands. */
+  /** Reads those of these again that are in memory; throws when it cannot, and leaves them as they were. */
+  renew(keys: Iterable<string>): Promise<void>
+  /** The same of those that `which` finds: it looks at all that is in memory, and nobody is served meanwhile. */
   refresh(which: (key: string, value: T) => boolean): Promise<void>
   clear(): void
 }
@@ -43,7 +45,9 @@ export function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFe
   /** Not by dropping them: if the database went away now, what it last said would be gone before its time. */
   async function readAgain(find: () => readonly string[]): Promise<void> {
     forgetLoading()
-    await Promise.all(find().map(async (key) => loadOnce(key)))
+    const found = find()
+    for (let at = 0; at < found.length; at += TOGETHER)
+      await Promise.all(found.slice(at, at + TOGETHER).map(async (key) => loadOnce(key)))
   }
 
   /** One after the other: each makes what others are reading not worth keeping. */
@@ -81,7 +85,7 @@ export function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFe
       const caughtUp = feed.catchUp()
       return caughtUp === undefined ? read(key) : caughtUp.then(() => read(key))
     },
-    renew: async (key) => inTurn(() => (entries.has(key) ? [key] : [])),
+    renew: async (keys) => inTurn(() => [...keys].filter((key) => entries.has(key))),
     refresh: async (which) =>
       inTurn(() => [...entries.entries()].flatMap(([key, { value }]) => (which(key, value) ? [key] : []))),
     clear() {

@@ -98,17 +98,18 @@ export function createDirectory(
     return rows.length === 0 ? null : rows
   }, feed)
 
-  feed.on('client', async ({ key }) => {
-    unregistered.forget(key)
-    await clients.refresh((clientId, client) => clientId === key || (client?.scope.includes(key) ?? false))
+  feed.onAny('client', async (keys) => {
+    for (const key of keys) unregistered.forget(key)
+    const isNamed = (name: string): boolean => keys.has(name)
+    await clients.refresh((clientId, client) => isNamed(clientId) || (client?.scope.some(isNamed) ?? false))
   })
-  feed.on('user', async ({ key }) => {
-    await users.renew(key)
-    await recordKinds.renew(key)
+  feed.onAny('user', async (keys) => {
+    await users.renew(keys)
+    await recordKinds.renew(keys)
   })
-  feed.on('scope', async ({ key }) => scopes.renew(key))
+  feed.onAny('scope', async (keys) => scopes.renew(keys))
   feed.on('resource', async ({ key }) => {
-    await resources.renew(key)
+    await resources.renew([key])
     await named.refresh(
       (name, rows) => name === slashless(key) || (rows?.some(({ resource }) => resource === key) ?? false),
     )

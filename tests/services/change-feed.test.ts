@@ -43,7 +43,8 @@ test('a change of any process arrives, once, however it was written', async () =
 test('what is kept whole is read once for all changes that come together', async () => {
   const { feed, keys } = await startFeed()
   let reloads = 0
-  feed.onAny('client', async () => void reloads++)
+  const read: string[] = []
+  feed.onAny('client', async (keys) => void (reloads++, read.push(...keys)))
   await database.transaction(async (query) => {
     for (let at = 0; at < 300; at++) await recordChange(query, 'client', `of-many-${at}`)
   })
@@ -51,6 +52,8 @@ test('what is kept whole is read once for all changes that come together', async
   await expect.poll(() => reloads).toBe(1)
   await feed.announce('client', 'by-itself')
   expect(reloads).toBe(2)
+  await feed.announceAll('client', ['together', 'with another', 'together'])
+  expect([reloads, read.length, read.slice(-3)]).toEqual([3, 303, ['by-itself', 'together', 'with another']])
 })
 
 test('a change that rolls back never arrives, and other kinds are for others', async () => {

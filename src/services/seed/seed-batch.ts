@@ -56,7 +56,7 @@ export async function applyBatch<Row, Made>(
         await prove(kind, unproven, proofs, progress, signal)
         continue
       }
-      for (const key of keys) await feed.announce(kind.kind, key)
+      await feed.announceAll(kind.kind, keys)
       return
     } catch (error) {
       // Somebody else was first: the next time it is there.

@@ -24,7 +24,7 @@ export function createRoleChange(audit: AuditTrail, feed: ChangeFeed): RoleChang
       await recordChanges(query, 'user', done.changed)
       return done
     })
-    for (const id of changed) await feed.announce('user', id)
+    if (changed.length > 0) await feed.announceAll('user', changed)
     return result
   }
 }
