@@ -26,6 +26,8 @@ export interface Granted {
   authentication?: Authentication
   /** The id of the remembered consent that it rests on: nothing is issued once that is withdrawn. */
   consent?: string
+  /** The `sid` of the session in which it was allowed: nothing is issued once that has ended, at the same moment too; never stored. */
+  whileSignedIn?: string
   /** Whether a refresh token belongs to it, where the client may use one. */
   refreshable?: boolean
   /** Who acts for the subject: the `act` of its access tokens (RFC 8693 §4.1). */

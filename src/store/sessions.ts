@@ -89,6 +89,12 @@ export const statements = {
     return `select true as "open" from ${session.name} where ${session.column('sid')} = $1
       and ${isAhead(session.column('expiresAt'))} and ${isAhead(session.column('endsAt'))}`
   }),
+  /** The same, and who ends it waits until the transaction is over. */
+  keepOpen: statement<{ open: true }>('session-keep-open', (table) => {
+    const session = table(Session)
+    return `select true as "open" from ${session.name} where ${session.column('sid')} = $1
+      and ${isAhead(session.column('expiresAt'))} and ${isAhead(session.column('endsAt'))} for share`
+  }),
   /** Whether the user $1 has the one whose `sid` is $2, which may be any text. */
   isOfUser: statement<{ found: true }>('session-is-of-user', (table) => {
     const session = table(Session)

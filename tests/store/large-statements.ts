@@ -254,6 +254,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'session-find': [['hash'], 2],
   'session-of-cookie': [['hash'], 1],
   'session-is-open': [[idOf('sid-100')], 1],
+  'session-keep-open': [[idOf('sid-100')], 1],
   'session-is-of-user': [[SOMEBODY, UUID], FEW],
   'sessions-of-user': [[HOLDER], 500],
   'session-raise': [['hash', 'new', ['pwd'], null], 1],

@@ -45,12 +45,13 @@ export async function grantedOf(
   if (decision === undefined) throw await undecided(expiresAt, poll)
   if ('denied' in decision) throw refused(decision.unmet)
   const granted = grantedFromJson(decision.granted)
-  await assertSignedIn(oauth, granted)
+  const sid = await signedInBy(oauth, granted)
   const { resources, refreshable = true } = granted
   return {
     ...granted,
     ...(resource === undefined ? {} : { resources: resource, approvedResources: resources }),
     refreshable,
+    whileSignedIn: sid,
     spends: [spend],
   }
 }
@@ -67,8 +68,9 @@ async function undecided(expiresAt: number, poll: AskedFor['poll']): Promise<OAu
   return new OAuthError('slow_down', 'ask 5 seconds later from now on')
 }
 
-/** Who signed out, got a new password or was disabled since gives nothing any more. */
-async function assertSignedIn({ sessions }: OAuth, { authentication }: Granted): Promise<void> {
+/** The session that is open still: who signed out, got a new password or was disabled since gives nothing any more. */
+async function signedInBy({ sessions }: OAuth, { authentication }: Granted): Promise<string> {
   if (authentication === undefined || !(await sessions.isOpen(authentication.sid)))
     throw new OAuthError('access_denied', 'the sign-in by which it was allowed has ended', { status: 400 })
+  return authentication.sid
 }

@@ -13,6 +13,7 @@ import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
 import { isUnavailable } from '../../store/failures.ts'
 import { statements as refreshTokens } from '../../store/refresh-tokens.ts'
+import { statements as sessions } from '../../store/sessions.ts'
 import { statements as tokens } from '../../store/tokens.ts'
 import { isRedeemable, opaqueRow, type Issued, type Opaque, type Redemption } from './redemption.ts'
 import { redemptionOf } from './refresh-redemption.ts'
@@ -26,7 +27,7 @@ export interface Issuance extends Issued {
   readonly authenticated: boolean
   /** What the Authorization is bound to from now on, where it was bound to nothing. */
   readonly binds?: Binding | undefined
-  readonly granted: Pick<Granted, 'spends' | 'continues'>
+  readonly granted: Pick<Granted, 'spends' | 'continues' | 'whileSignedIn'>
 }
 
 /**
@@ -73,6 +74,14 @@ export function createIssueTransaction(
         throw new OAuthError('invalid_grant', 'what was allowed has been taken back, or was used before')
     }
 
+  /** Behind the Authorization, whose user it locks first, as who ends everything does: that waits then, or has been faster. */
+  const stillSignedIn =
+    (sid: string): Write =>
+    async (query) => {
+      if ((await query(sessions.keepOpen, [sid])).length === 0)
+        throw new OAuthError('invalid_grant', 'the sign-in by which it was allowed has ended')
+    }
+
   const storeRefreshToken =
     (token: string, { authorization }: Issued): Write =>
     async (query) => {
@@ -101,13 +110,15 @@ export function createIssueTransaction(
   /** The ladder of what an issuance needs. */
   function writesOf(issuance: Issuance, redemption: Redemption | undefined): Write[] {
     const { authorization, refreshToken } = issuance
+    const { continues, whileSignedIn: sid } = issuance.granted
     const writes = spendsOf(issuance)
     if (redemption !== undefined) {
       const bound = issuance.binds === undefined ? [] : [bind(issuance)]
       return [...writes, redeem(redemption, issuance), ...bound]
     }
-    if (issuance.granted.continues === undefined && authorization.id !== undefined) {
+    if (continues === undefined && authorization.id !== undefined) {
       writes.push(storeAuthorization(issuance))
+      if (sid !== undefined) writes.push(stillSignedIn(sid))
       if (refreshToken !== undefined) writes.push(storeRefreshToken(refreshToken, issuance))
     }
     return [...writes, ...additionsTo(issuance)]

@@ -7,6 +7,7 @@ import * as oauth4webapi from 'oauth4webapi'
 import decodeQr from 'qr/decode.js'
 import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
+import { withClient } from '../../../../src/store/connections.ts'
 import { asksForFactor, codeOf, recoveryCodesOn, secretOn } from '../../../support/authenticator.ts'
 import { addBank, ACCOUNTS, PAYMENT } from '../../../support/bank.ts'
 import { commandsHere } from '../../../support/command-here.ts'
@@ -162,6 +163,30 @@ describe('what ends meanwhile', () => {
     const page = await enter(server, newPerson(server), asked)
     expect([page.status, page.body]).toEqual([400, expect.stringContaining('unauthorized_client')])
     expect(await poll(server, entered, { client_id: 'former' })).toMatchObject(invalid('unauthorized_client'))
+  })
+
+  test.each([
+    ['a new password', async () => users.setPassword(BOB.username, BOB.password)],
+    ['the end of everything', async () => users.revokeTokens(BOB.username)],
+  ])('%s, in the very moment in which the device polls: it gets nothing', async (_what, end) => {
+    const asked = await ask(server)
+    await allow(server, asked, newPerson(server), BOB)
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    const waits = async (count: number) =>
+      expect.poll(async () => server.database.query(waiting)).toHaveLength(count)
+    const [ended, polled] = await withClient(server.database, async (holder) => {
+      await holder.query('begin')
+      await holder.query('select from users where username = $1 for update', [BOB.username])
+      const ending = end()
+      await waits(1)
+      const polling = poll(server, asked)
+      await waits(2)
+      await holder.query('commit')
+      return Promise.all([ending, polling])
+    })
+    expect(ended).toBeTruthy()
+    expect(polled).toMatchObject(invalid('invalid_grant'))
+    expect(await poll(server, asked)).toMatchObject(invalid('access_denied'))
   })
 
   test('a scope that the client may have no more, and what the person took back', async () => {
