@@ -108,6 +108,18 @@ function parties(users: number, clients: number): Filling[] {
       values: `'https://app-' || n || '.example/client.json', '{"client_name": "App"}', now(), now(), now(), now() + (n % 100 - 50) * interval '1 hour'`,
     },
     {
+      table: 'security_events',
+      columns: 'stream, jti, claims, expires_at',
+      rows: 20_000,
+      values: `'stream-' || n % 20, 'jti-' || n, '{}', now() + (n % 100 - 50) * interval '1 hour'`,
+    },
+    {
+      table: 'removed_subjects',
+      columns: 'stream, subject',
+      rows: 20_000,
+      values: `'stream-' || n % 20, 'subject-' || n`,
+    },
+    {
       table: 'client_secrets',
       columns: 'id, client_id, hash',
       rows: clients,

@@ -13,8 +13,10 @@ import { PendingSession } from './pending-session.ts'
 import { PluginRecord } from './plugin-record.ts'
 import { InitialToken, Registration } from './registration.ts'
 import { Recipient } from './recipient.ts'
+import { RemovedSubject } from './removed-subject.ts'
 import { RefreshToken } from './refresh-token.ts'
 import { Resource, ResourceAlias, Scope } from './resource.ts'
+import { SecurityEvent } from './security-event.ts'
 import { SeedEntry } from './seed-entry.ts'
 import { ServerSecret } from './server-secret.ts'
 import { Session } from './session.ts'
@@ -31,5 +33,5 @@ export const entities = [
   User, UserRecord, Session, PendingSession, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
   SpentHandle, Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry, Recipient, Upstream, PluginRecord,
-  Registration, InitialToken, ClientDocument, TrustedIssuer,
+  Registration, InitialToken, ClientDocument, TrustedIssuer, SecurityEvent, RemovedSubject,
 ] // prettier-ignore

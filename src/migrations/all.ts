@@ -49,6 +49,7 @@ import { Migration20261126000881_exchanging_clients } from './Migration202611260
 import { Migration20261130000100_outbox_recipients } from './Migration20261130000100_outbox_recipients.ts'
 import { Migration20261130000200_users_with_roles } from './Migration20261130000200_users_with_roles.ts'
 import { Migration20261130000300_upstream_kinds } from './Migration20261130000300_upstream_kinds.ts'
+import { Migration20261130000400_security_events } from './Migration20261130000400_security_events.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -101,4 +102,5 @@ export const migrations = [
   Migration20261130000100_outbox_recipients,
   Migration20261130000200_users_with_roles,
   Migration20261130000300_upstream_kinds,
+  Migration20261130000400_security_events,
 ]

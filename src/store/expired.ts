@@ -14,6 +14,7 @@ import { OutboxEntry } from '../entities/outbox-entry.ts'
 import { PendingSession } from '../entities/pending-session.ts'
 import { Recipient } from '../entities/recipient.ts'
 import { InitialToken } from '../entities/registration.ts'
+import { SecurityEvent } from '../entities/security-event.ts'
 import { Session } from '../entities/session.ts'
 import { SpentHandle } from '../entities/spent-handle.ts'
 import { Throttle } from '../entities/throttle.ts'
@@ -41,6 +42,7 @@ export const statements = {
   /** Given up, and still not tried again. */
   outbox: removal('outbox-expired', OutboxEntry, ['id'], 'triesUntil', { kept: '30 days' }),
   recipients: removal('recipients-expired', Recipient, ['kind', 'recipient'], 'seenAt', { kept: '30 days' }),
+  securityEvents: removal('security-events-expired', SecurityEvent, ['stream', 'jti'], 'expiresAt'),
   /** Listed a while, so that people see which were used up. */
   initialTokens: removal('initial-tokens-expired', InitialToken, ['name'], 'expiresAt', { kept: '30 days' }),
   clientDocuments: removal('client-documents-expired', ClientDocument, ['clientId'], 'keptUntil'),

@@ -45,7 +45,7 @@ test('one round removes all there is, and no statement more than 500 rows', asyn
   expect(await count('authorizations')).toBe(0)
   expect(await count('refresh_tokens')).toBe(0)
   expect(counts).toEqual({
-    artifacts: 1234, auditEvents: 1234, activity: 1234, accessTokens: 1234, revokedTokens: 1234, sessions: 1234, changes: 1234, throttles: 1234, spentHandles: 1234, outbox: 1234, recipients: 1234, pendingSessions: 1234, initialTokens: 1234, clientDocuments: 1234, consents: 1234,
+    artifacts: 1234, auditEvents: 1234, activity: 1234, accessTokens: 1234, revokedTokens: 1234, sessions: 1234, changes: 1234, throttles: 1234, spentHandles: 1234, outbox: 1234, recipients: 1234, securityEvents: 1234, pendingSessions: 1234, initialTokens: 1234, clientDocuments: 1234, consents: 1234,
     codes: 1234 + 701, refreshTokens: 701, authorizations: 701,
   }) // prettier-ignore
 })

@@ -22,6 +22,8 @@ const PAGE = 51
 /** What one user or client with a usual share may hold, and what leads there. */
 const FEW = 40
 const batch = Array.from({ length: BATCH }, (_, n) => idOf(`authorization-${n + 1000}`))
+/** Of one receiver that has been away for a while. */
+const WAITING = 1000
 /** Each of a batch is found, and read once more to be removed. */
 const REMOVAL = 3 * BATCH
 
@@ -216,6 +218,25 @@ export const questions: Readonly<Record<string, Question>> = {
   'recipients-list': [['webhook', ['app-1', 'app-2'], 501], 4],
   'recipients-in-excess': [[20_000], 1],
   'recipients-expired': [[], REMOVAL],
+  'security-events-add': [[['stream-1'], ['jti'], ['{}']], 0],
+  'security-events-trim': [['stream-1', 10_000], 10_000 + REMOVAL],
+  'security-event-claim': [['stream-1', '', 20], 8],
+  'security-event-release': [['stream-1', 'jti-1'], 2],
+  'security-events-list': [['stream-1', 101], 2 * 101],
+  'security-events-remove': [['stream-1', ['jti-1', 'jti-2']], 8],
+  'security-events-clear': [['stream-1'], 2 * WAITING],
+  'security-events-count': [[['stream-1', 'stream-2'], 501], 4 * 501],
+  'security-events-expired': [[], REMOVAL],
+  'removed-subject-add': [['stream-1', 'subject-1', 100_000], 2 * WAITING],
+  'removed-subject-delete': [['stream-1', 'subject-1'], 2],
+  'removed-subjects-of': [
+    [
+      ['stream-1', 'stream-2'],
+      ['subject-1', 'subject-2'],
+    ],
+    8,
+  ],
+  'removed-subjects-clear': [['stream-1'], 2 * WAITING],
   'outbox-expired': [[], REMOVAL],
   'refresh-token-insert': [[UUID, 'hash', 60], 0],
   'refresh-token-find': [[AUTHORIZATION], 2],

@@ -86,6 +86,12 @@ export const TABLES: Table[] = [
     isDead: ({ at }) => at < -30 * DAY,
   },
   {
+    table: 'security_events',
+    key: 'stream',
+    insert: `(stream, jti, claims, expires_at) select key, 'jti', '{}', ${AT}`,
+    isDead: ({ at }) => at < 0,
+  },
+  {
     table: 'spent_handles',
     key: 'hash',
     insert: `(hash, expires_at) select key, ${AT}`,

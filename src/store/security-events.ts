@@ -1,0 +1,92 @@
+/** Security events that wait for a stream's receiver: taken by one process at a time, or asked for by the receiver. */
+import { RemovedSubject } from '../entities/removed-subject.ts'
+import { SecurityEvent } from '../entities/security-event.ts'
+import { counting, type Removed } from './expired.ts'
+import { statement } from './statement.ts'
+
+export type WaitingEventRow = Pick<SecurityEvent, 'jti' | 'claims'>
+
+/** Rows that one statement removes at most. */
+export const TRIMMED = 500
+
+/** In each but `add` and `counts`, $1 is the stream. */
+export const statements = {
+  /** Streams $1, ids $2, claims $3. What is there already stays: who stores it may do so again. */
+  add: statement('security-events-add', (table) => {
+    const event = table(SecurityEvent)
+    const columns = (['stream', 'jti', 'claims'] as const).map((one) => event.column(one)).join(', ')
+    return `insert into ${event.name} (${columns})
+      select * from unnest($1::text[], $2::text[], $3::jsonb[]) on conflict do nothing`
+  }),
+  /** The oldest of those that are more than $2. */
+  trim: statement<Removed>('security-events-trim', (table) => {
+    const event = table(SecurityEvent)
+    const [stream, jti] = [event.column('stream'), event.column('jti')]
+    return counting(`delete from ${event.name} where ${stream} = $1 and ${jti} = any(array(
+      select ${jti} from ${event.name} where ${stream} = $1 order by ${jti} desc offset $2::int limit ${TRIMMED}))`)
+  }),
+  /** The first behind $2, for $3 seconds; none while another one of the stream is claimed, so that they go in their order. */
+  claim: statement<WaitingEventRow>('security-event-claim', (table) => {
+    const event = table(SecurityEvent)
+    const [stream, jti, until] = [event.column('stream'), event.column('jti'), event.column('claimedUntil')]
+    return `update ${event.name} set ${until} = now() + make_interval(secs => $3)
+      where ${stream} = $1
+        and ${jti} = (select ${jti} from ${event.name} where ${stream} = $1 and ${jti} > $2 order by ${jti} limit 1)
+        and (${until} is null or ${until} <= now())
+        and not exists (select from ${event.name} where ${stream} = $1 and ${until} > now())
+      returning ${event.columns('jti', 'claims')}`
+  }),
+  release: statement('security-event-release', (table) => {
+    const event = table(SecurityEvent)
+    return `update ${event.name} set ${event.column('claimedUntil')} = null
+      where ${event.column('stream')} = $1 and ${event.column('jti')} = $2`
+  }),
+  /** The first $2. */
+  list: statement<WaitingEventRow>('security-events-list', (table) => {
+    const event = table(SecurityEvent)
+    const jti = event.column('jti')
+    return `select ${event.columns('jti', 'claims')} from ${event.name}
+      where ${event.column('stream')} = $1 order by ${jti} limit $2`
+  }),
+  /** Those of the ids $2. */
+  remove: statement('security-events-remove', (table) => {
+    const event = table(SecurityEvent)
+    return `delete from ${event.name} where ${event.column('stream')} = $1 and ${event.column('jti')} = any($2::text[])`
+  }),
+  clear: statement('security-events-clear', (table) => {
+    const event = table(SecurityEvent)
+    return `delete from ${event.name} where ${event.column('stream')} = $1`
+  }),
+  /** How many wait for each of the streams $1, where any do; $2 at most. */
+  counts: statement<{ stream: string; count: number }>('security-events-count', (table) => {
+    const event = table(SecurityEvent)
+    const stream = event.column('stream')
+    return `select wanted.one as "stream", count(*)::int as "count" from unnest($1::text[]) as wanted (one)
+      cross join lateral (select from ${event.name} where ${stream} = wanted.one limit $2) waiting
+      group by wanted.one`
+  }),
+  /** The subject $2, unless there are $3. */
+  removeSubject: statement<{ full: boolean }>('removed-subject-add', (table) => {
+    const removed = table(RemovedSubject)
+    const [stream, subject] = [removed.column('stream'), removed.column('subject')]
+    return `with crowd as (select exists (select from ${removed.name} where ${stream} = $1
+        order by ${subject} offset $3::int - 1) as "full"),
+      stored as (insert into ${removed.name} (${stream}, ${subject}) select $1, $2 from crowd where not "full" on conflict do nothing)
+      select "full" from crowd`
+  }),
+  addSubject: statement('removed-subject-delete', (table) => {
+    const removed = table(RemovedSubject)
+    return `delete from ${removed.name} where ${removed.column('stream')} = $1 and ${removed.column('subject')} = $2`
+  }),
+  /** Those of the pairs of a stream ($1) and a subject ($2) that were removed. */
+  removedOf: statement<Pick<RemovedSubject, 'stream'>>('removed-subjects-of', (table) => {
+    const removed = table(RemovedSubject)
+    const [stream, subject] = [removed.column('stream'), removed.column('subject')]
+    return `select had.${stream} as "stream" from unnest($1::text[], $2::text[]) as wanted (one, who)
+      join ${removed.name} had on had.${stream} = wanted.one and had.${subject} = wanted.who`
+  }),
+  clearSubjects: statement('removed-subjects-clear', (table) => {
+    const removed = table(RemovedSubject)
+    return `delete from ${removed.name} where ${removed.column('stream')} = $1`
+  }),
+}
