@@ -226,6 +226,11 @@ export const OWN_EVENTS = {
   }>(),
   /** Somebody had it tried again, or `count` of them. */
   'delivery.retried': tells<{ readonly kind: string; readonly delivery?: string; readonly count?: number }>(),
+  /** An event stream of a client, by which it hears of security events: `method` is how. */
+  'stream.created': tells<{ readonly method: string }>(),
+  /** `changes` are names of members; `status` where that is another. */
+  'stream.changed': tells<{ readonly changes: readonly string[]; readonly status?: string }>(),
+  'stream.deleted': tells<Bag>(),
   /** Somebody had a test sent; `webhook` is its name, `status` of HTTP or null where no answer came. */
   'webhook.tested': tells<{
     readonly webhook: string

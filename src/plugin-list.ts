@@ -9,6 +9,7 @@ import roles from '../plugins/roles.ts'
 import webhooks from '../plugins/webhooks/index.ts'
 import globalTokenRevocation from '../plugins/global-token-revocation/index.ts'
 import scim from '../plugins/scim/index.ts'
+import sharedSignals from '../plugins/shared-signals/index.ts'
 import authorize from '../plugins/authorize/index.ts'
 import code from '../plugins/authorize/code.ts'
 import responseModes from '../plugins/authorize/response-modes.ts'
@@ -152,6 +153,7 @@ export const PLUGINS = [
   jwtIntrospection,
   revocation,
   jwks,
+  sharedSignals,
   discovery,
   health,
 ]

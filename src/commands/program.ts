@@ -20,6 +20,7 @@ export const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<C
   ['resource', 'the APIs that tokens are for: create, list, show, update, delete', async () => (await import('./resource.ts')).resourceCommand()],
   ['role', 'roles of users: create, list, show, rename, delete, members, add, remove', async () => (await import('./role.ts')).roleCommand()],
   ['scope', 'registered scopes: create, list, show, update, delete', async () => (await import('./scope.ts')).scopeCommand()],
+  ['stream', 'streams of security events, by which apps hear: list', async () => (await import('./stream.ts')).streamCommand()],
   ['trusted-issuer', 'issuers whose JWTs are good here: create, list, show, update, delete', async () => (await import('./trusted-issuer.ts')).trustedIssuerCommand()],
   ['upstream', 'providers by which people sign in, such as Google and GitHub: create, list, show, update, delete', async () => (await import('./upstream.ts')).upstreamCommand()],
   ['user', 'users: create, list, show, update, disable, enable, keep, delete, export, set-password, reset-factors, passkeys, delete-passkey, linked-sign-ins, unlink', async () => (await import('./user.ts')).userCommand()],

@@ -25,7 +25,7 @@ import { createGuardedFetch, outboundOf } from './outbound/guarded-fetch.ts'
 import { createCourier, type Courier } from './outbox/courier.ts'
 import { createRecipients, type Recipients } from './outbox/recipients.ts'
 import { createGivenUpDeliveries, type GivenUpDeliveries } from './outbox/given-up.ts'
-import { createOutbox, type Outbox } from './outbox/outbox.ts'
+import { createOutbox, type Outbox, type OutboxTrail } from './outbox/outbox.ts'
 import { createMailer, type OwnMailer } from './mail.ts'
 import { createPluginRecords } from './plugin-records.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
@@ -61,7 +61,7 @@ export interface Kernel
   readonly mail: OwnMailer
   readonly seeder: Seeder
   readonly fetch: Fetch
-  readonly outbox: Outbox
+  readonly outbox: Outbox & Pick<OutboxTrail, 'enqueueBy' | 'announce'>
   /** Not started with the others: by who listens. */
   readonly courier: Courier
   readonly givenUpDeliveries: GivenUpDeliveries

@@ -69,6 +69,11 @@ export const ProtocolSettings = {
     description:
       'whether programs with the scope latchkey:global-token-revocation, and upstreams by their own JWTs, end all sessions and tokens of a user',
   }),
+  OIDC_SHARED_SIGNALS: Type.Enum(['off', 'on'], {
+    default: 'off',
+    description:
+      'whether apps hear of ended sessions, new credentials and disabled accounts by the OpenID Shared Signals Framework, by tokens with the scopes ssf.manage and ssf.read: off, or on',
+  }),
   WEBHOOKS: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     secret: true,

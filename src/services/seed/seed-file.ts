@@ -24,6 +24,7 @@ export type Source =
   | 'SCIM'
   | 'GLOBAL_TOKEN_REVOCATION'
   | 'OIDC_ROLES_CLAIM'
+  | 'OIDC_SHARED_SIGNALS'
 
 const SECTIONS = [
   'resources',

@@ -15,6 +15,7 @@ import { startServer } from '../../support/server.ts'
 import { ALICE, authorizationUrl, REDIRECT_URI } from '../../support/sign-in.ts'
 import { createUserAgent } from '../../support/user-agent.ts'
 import { isThere } from '../../support/left-out.ts'
+import { PUSH } from '../../support/shared-signals.ts'
 
 /** How it ended for whoever brought it about. */
 export interface Outcome {
@@ -27,12 +28,12 @@ export type Ground = Awaited<ReturnType<typeof startGround>>
 
 /** `allowed` are origins that may be asked. */
 export async function startGround(allowed: readonly string[]) {
-  const pinged = { client_id: 'pinged', client_secret: CALL_CENTRE.client_secret, grant_types: CALL_CENTRE.grant_types, scope: CALL_CENTRE.scope, backchannel_token_delivery_mode: 'ping', backchannel_client_notification_endpoint: 'https://app.example/ping' }
+  const pinged = { client_id: 'pinged', client_secret: CALL_CENTRE.client_secret, grant_types: CALL_CENTRE.grant_types, scope: [...CALL_CENTRE.scope, 'ssf.manage'], backchannel_token_delivery_mode: 'ping', backchannel_client_notification_endpoint: 'https://app.example/ping' }
   const tokens = await startReceiver((_request, response) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"access_token":"a","token_type":"bearer"}'),
   )
   const token_endpoint = `http://127.0.0.1:${tokens.port}`
-  const settings = { ...CIBA_SETTINGS, OIDC_CLIENT_METADATA_DOCUMENTS: 'any', UNSAFE_OUTBOUND_ORIGINS: [...allowed, token_endpoint].join(',') }
+  const settings = { ...CIBA_SETTINGS, OIDC_CLIENT_METADATA_DOCUMENTS: 'any', OIDC_SHARED_SIGNALS: 'on', UNSAFE_OUTBOUND_ORIGINS: [...allowed, token_endpoint].join(',') }
   const server = await startServer(settings, { seed: { ...CIBA_SEED, clients: [...CIBA_SEED.clients, pinged] } })
   const { oauth } = server.server
   const { doors, database, config, trustedIssuers, upstreams } = kernelOf(server.server)
@@ -83,6 +84,17 @@ export async function startGround(allowed: readonly string[]) {
     async ping(backchannel_client_notification_endpoint: string): Promise<Outcome> {
       await oauth.clients.update('pinged', { backchannel_client_notification_endpoint })
       return ground.deliver('ciba-ping', { client: 'pinged', request })
+    },
+    /** One event, to the address of a stream. */
+    async push(endpointUrl: string): Promise<Outcome> {
+      const { streams } = server.server.sharedSignals
+      const delivery = { method: PUSH, endpointUrl } as const
+      const { id } = (await streams.find('pinged')) ?? (await streams.create('pinged', { delivery }))
+      await streams.change('pinged', id, (stream) => ({ ...stream, delivery }))
+      await server.database.query(`insert into security_events (stream, jti, claims) values ('${id}', 'one', '{}')`)
+      const outcome = await ground.deliver('security-events', { client: 'pinged', stream: id })
+      await server.database.query('delete from security_events')
+      return outcome
     },
     upstream: async (issuer: string) =>
       attempt(async () =>

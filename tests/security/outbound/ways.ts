@@ -15,6 +15,7 @@ export const GUARDED: Readonly<Record<string, Ask>> = {
     const client = await on.client({ request_uris: [url] })
     return on.authorize({ client_id: client, request_uri: url })
   },
+  'plugins/shared-signals/pushing.ts': (on, url) => on.push(url),
   'plugins/sign-out/backchannel-logout.ts': async (on, url) => {
     const client = await on.client({ backchannel_logout_uri: url })
     return on.deliver('backchannel-logout', { client, user: on.user })
@@ -61,6 +62,7 @@ export const BESIDE: Readonly<Record<string, string>> = {
 /** Without which nothing is asked there. */
 const NEEDS: Readonly<Record<string, string>> = {
   'plugins/client-documents/reading.ts': 'latchkey-client-documents',
+  'plugins/shared-signals/pushing.ts': 'latchkey-shared-signals',
   'plugins/token/grants/ciba/ping.ts': 'latchkey-ciba',
   'plugins/global-token-revocation/vouchers.ts': 'latchkey-upstreams',
 }

@@ -1,0 +1,67 @@
+/**
+ * Shared signals: a transmitter of the OpenID Shared Signals Framework 1.0. Apps that people use hear what happens to their sessions, credentials and
+ * accounts, as Security Event Tokens that are pushed to them or that they collect. With `OIDC_SHARED_SIGNALS=off` nothing of it is here.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { createProgramAccess } from '../programs/access.ts'
+import { addConfiguration } from './configuration.ts'
+import { addFanOut } from './fan-out.ts'
+import { serveMetadata } from './metadata.ts'
+import { addPolling } from './polling.ts'
+import { addPushing } from './pushing.ts'
+import { createQueue, type Queue } from './queue.ts'
+import { createServeSignals, IMPLIED, PATH, SCOPES } from './serving.ts'
+import { createSets } from './sets.ts'
+import { addStatus } from './status.ts'
+import { toWire } from './stream.ts'
+import { createStreams, type Streams } from './streams.ts'
+import { addSubjectEndpoints, createSubjects } from './subjects.ts'
+import { addVerification } from './verification.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Where OIDC_SHARED_SIGNALS is on alone. */
+    sharedSignals: { readonly streams: Streams; readonly queue: Queue }
+  }
+}
+
+async function sharedSignals(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { config, seeder } = kernelOf(fastify)
+  if (config.OIDC_SHARED_SIGNALS === 'off') return
+  const resource = `${oauth.issuer}${PATH}`
+  // What is changed or removed of it here stays so.
+  seeder.bring('OIDC_SHARED_SIGNALS', {
+    resources: [{ resource, name: 'Security events' }],
+    scopes: Object.entries(SCOPES).map(([name, { text: description }]) => ({ name, description, resource })),
+  })
+  const queue = createQueue(fastify)
+  const parts = { queue, streams: createStreams(fastify, queue), sets: createSets(fastify) }
+  const serve = createServeSignals(
+    fastify,
+    await createProgramAccess(fastify, { path: PATH, implies: IMPLIED }),
+  )
+  addConfiguration(fastify, serve, {
+    ...parts,
+    toWire: (stream) => toWire(oauth.issuer, (id) => `${resource}/poll/${id}`, stream),
+  })
+  addStatus(serve, parts)
+  addVerification(serve, parts)
+  addSubjectEndpoints(fastify, serve, parts.streams)
+  addPolling(fastify, serve, parts)
+  addPushing(fastify, parts)
+  addFanOut(fastify, { ...parts, subjects: createSubjects(fastify) })
+  await serveMetadata(fastify)
+  fastify.decorate('sharedSignals', parts)
+  // A command tells nobody anything.
+  fastify.addHook('onListen', async () => {
+    fastify.log.info({ resource }, 'apps may hear of security events (OIDC_SHARED_SIGNALS)')
+  })
+}
+
+export default fp(sharedSignals, {
+  name: 'latchkey-shared-signals',
+  dependencies: ['latchkey-oauth', 'latchkey-jwks'],
+})

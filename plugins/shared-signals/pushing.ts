@@ -1,0 +1,98 @@
+/**
+ * Push (RFC 8935): what waits for a stream goes to its address, one after the other. The outbox says when, and tries again; what is to be said, and
+ * where, is looked up at each event, so that a stream that was changed, paused or deleted meanwhile is heeded.
+ */
+import type { FastifyInstance } from 'fastify'
+import { Type } from '../../src/protocol/schema.ts'
+import { isObject, parseJson } from '../../src/protocol/json.ts'
+import type { WaitingEventRow } from '../../src/store/security-events.ts'
+import { KIND, type Queue } from './queue.ts'
+import type { Sets } from './sets.ts'
+import { PUSH, type Delivery, type Stream } from './stream.ts'
+import type { Streams } from './streams.ts'
+
+/** Milliseconds, after which the rest is for the next delivery: one may take fifteen seconds, of which a request takes five. */
+const BUDGET = 8000
+/** Answers that say no, after which the address is left alone for a while. */
+const MOST_REFUSED = 20
+/** RFC 8935 §2.4, SSF 1.0 §8.1.4.1: of this one event, which will not be another one when it comes again. */
+const FINAL = new Set(['invalid_request', 'invalid_state'])
+
+export interface PushingParts {
+  readonly streams: Streams
+  readonly queue: Queue
+  readonly sets: Sets
+}
+
+export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: PushingParts): void {
+  const { oauth, log } = fastify
+
+  async function pushing(client: string, id: string): Promise<Stream | null> {
+    const stream = await streams.find(client)
+    return stream?.id === id && stream.status === 'enabled' && stream.delivery.method === PUSH ? stream : null
+  }
+
+  /** Why it was not taken; undefined where it was. Throws `OutboundError` where no answer came. */
+  async function push(
+    { endpointUrl = '', authorizationHeader }: Delivery,
+    claims: WaitingEventRow['claims'],
+  ) {
+    const response = await oauth.fetch(endpointUrl, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/secevent+jwt',
+        accept: 'application/json',
+        ...(authorizationHeader === undefined ? {} : { authorization: authorizationHeader }),
+      },
+      body: await sets.sign(claims),
+    })
+    return response.ok ? undefined : { status: response.status, err: await errOf(response) }
+  }
+
+  oauth.deliver({
+    kind: KIND,
+    payload: Type.Object({ client: Type.String(), stream: Type.String() }),
+    async deliver({ client, stream: id }) {
+      const until = performance.now() + BUDGET
+      let after = ''
+      let taken = 0
+      const problems: string[] = []
+      for (;;) {
+        const stream = await pushing(client, id)
+        if (stream === null) return 'nothing is to be pushed'
+        const row = await queue.claim(id, after)
+        if (row === null) break
+        let isDone = false
+        try {
+          const problem = await push(stream.delivery, row.claims)
+          const { status = 0, err = '' } = problem ?? {}
+          isDone = problem === undefined || (status === 400 && FINAL.has(err))
+          if (problem === undefined) taken++
+          else if (isDone)
+            log.warn({ client, jti: row.jti, refusal: err }, 'a receiver refused a security event')
+          else problems.push(err === '' ? `it answered with ${status}` : `it answered with ${status}: ${err}`)
+        } finally {
+          // Where that fails, too, it lapses.
+          if (isDone) await queue.remove(id, [row.jti])
+          else await queue.release(id, row.jti)
+        }
+        // What it did not take keeps nothing behind it waiting.
+        if (!isDone) after = row.jti
+        if (problems.length >= MOST_REFUSED) break
+        if (performance.now() > until) {
+          await queue.wake(stream)
+          break
+        }
+      }
+      if (problems.length > 0) throw new Error(problems[0])
+      return `${taken} taken`
+    },
+  })
+}
+
+/** The `err` of RFC 8935 §2.3; of anything else nothing. */
+async function errOf(response: Response): Promise<string> {
+  const said = parseJson(await response.text())
+  const err = isObject(said) ? said['err'] : undefined
+  return typeof err === 'string' && /^[a-z_]{1,40}$/.test(err) ? err : ''
+}

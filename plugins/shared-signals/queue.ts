@@ -1,0 +1,121 @@
+/**
+ * Security events that wait for a receiver, whichever way it gets them: stored once, in the order in which things happened, until they are taken, a week
+ * has passed, or too many younger ones wait.
+ */
+import type { FastifyInstance } from 'fastify'
+import type { Enqueued } from '../../src/doors/outbound.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import type { Bag } from '../../src/protocol/bag.ts'
+import { recordChange } from '../../src/store/changes.ts'
+import { statements, type WaitingEventRow } from '../../src/store/security-events.ts'
+import type { Query } from '../../src/store/statement.ts'
+import { POLL, PUSH, type Stream } from './stream.ts'
+
+export interface Queued {
+  readonly stream: Stream
+  /** With the `jti`, without `iss`. */
+  readonly claims: Bag & { readonly jti: string }
+}
+
+export interface Queue {
+  /** Stores those that are not there yet, and has them told soon, but to streams that are not enabled. */
+  add(events: readonly Queued[]): Promise<void>
+  /** Has what waits told, as of a stream that is enabled again. */
+  wake(stream: Stream): Promise<void>
+  /** Null where none is left behind the id `after`, or another process is at one of this stream. */
+  claim(stream: string, after: string): Promise<WaitingEventRow | null>
+  release(stream: string, jti: string): Promise<void>
+  list(stream: string, most: number): Promise<readonly WaitingEventRow[]>
+  remove(stream: string, jtis: readonly string[]): Promise<void>
+  clear(stream: string): Promise<void>
+  /** How many wait, by stream; 501 stands for more. */
+  counts(streams: readonly string[]): Promise<ReadonlyMap<string, number>>
+}
+
+/** The kind of delivery by which one is pushed. */
+export const KIND = 'security-events'
+/** Seconds: longer than a request to outside may take. */
+const LEASE = 20
+/** Of one stream. */
+const MOST = 10_000
+const MOST_COUNTED = 501
+
+/** What the change feed names a stream by whose receiver asks for events. */
+export function changeOf(stream: string): string {
+  return `stream ${stream}`
+}
+
+export function createQueue(fastify: FastifyInstance): Queue {
+  const { database, feed, outbox } = kernelOf(fastify)
+
+  async function tell(query: Query, streams: readonly Stream[]): Promise<void> {
+    const enabled = streams.filter(({ status }) => status === 'enabled')
+    const pushes = enabled.filter(({ delivery }) => delivery.method === PUSH).map(pushOf)
+    if (pushes.length > 0) await outbox.enqueueBy(query, pushes)
+    for (const { id } of polled(enabled)) await recordChange(query, 'delivery', changeOf(id))
+  }
+
+  async function announce(streams: readonly Stream[]): Promise<void> {
+    await outbox.announce()
+    for (const { id } of polled(streams)) await feed.announce('delivery', changeOf(id))
+  }
+
+  return {
+    async add(events) {
+      if (events.length === 0) return
+      const streams = [...new Map(events.map(({ stream }) => [stream.id, stream])).values()]
+      const dropped = await database.transaction(async (query) => {
+        await query(statements.add, [
+          events.map(({ stream }) => stream.id),
+          events.map(({ claims }) => claims.jti),
+          events.map(({ claims }) => JSON.stringify(claims)),
+        ])
+        const full: { client: string; count: number }[] = []
+        for (const { id, client } of streams) {
+          const [row] = await query(statements.trim, [id, MOST])
+          if (row!.removed > 0) full.push({ client, count: row!.removed })
+        }
+        await tell(query, streams)
+        return full
+      })
+      await announce(streams)
+      for (const { client, count } of dropped)
+        fastify.log.warn(
+          { client, count },
+          'too many security events wait for a receiver: the oldest are dropped',
+        )
+    },
+    async wake(stream) {
+      await database.transaction(async (query) => tell(query, [stream]))
+      await announce([stream])
+    },
+    async claim(stream, after) {
+      const [row] = await database.transaction(async (query) =>
+        query(statements.claim, [stream, after, LEASE]),
+      )
+      return row ?? null
+    },
+    async release(stream, jti) {
+      await database.query(statements.release, [stream, jti])
+    },
+    list: async (stream, most) => database.query(statements.list, [stream, most]),
+    async remove(stream, jtis) {
+      if (jtis.length > 0) await database.query(statements.remove, [stream, jtis])
+    },
+    async clear(stream) {
+      await database.query(statements.clear, [stream])
+    },
+    async counts(streams) {
+      const rows = await database.query(statements.counts, [streams, MOST_COUNTED])
+      return new Map(rows.map(({ stream, count }) => [stream, count]))
+    },
+  }
+}
+
+function polled(streams: readonly Stream[]): readonly Stream[] {
+  return streams.filter(({ delivery }) => delivery.method === POLL)
+}
+
+function pushOf({ client, id }: Stream): Enqueued {
+  return { kind: KIND, recipient: client, payload: { client, stream: id } }
+}

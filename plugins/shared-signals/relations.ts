@@ -1,0 +1,53 @@
+/** Of whom a receiver may hear: of people who use it, as what was taken from it, what it holds, what they allowed it, and the log of what happened say. */
+import type { FastifyInstance } from 'fastify'
+import type { Client } from '../../src/doors/client.ts'
+import type { AuditEvent, EndedClient } from '../../src/events.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import type { Bag } from '../../src/protocol/bag.ts'
+import { isOfClient } from '../../src/services/clients/same-client.ts'
+import type { Cause } from './events.ts'
+
+/** Those of `clients` that the user of the cause is or was known to. */
+export type RelatedClients = (cause: Cause, clients: readonly Client[]) => Promise<ReadonlySet<string>>
+
+/** Pages of a hundred: of what somebody uses, and of what happened to them. */
+const MOST_PAGES = 10
+const PAGE = 100
+
+export function createRelatedClients(fastify: FastifyInstance): RelatedClients {
+  const { consents, audit } = kernelOf(fastify)
+
+  return async ({ user, clients: taken }, clients) => {
+    const found = new Set(taken.map(({ client }) => client))
+    const wanted = new Map(clients.map((client) => [client.clientId, client]))
+    const isAll = (): boolean => [...wanted.keys()].every((id) => found.has(id))
+    let after = ''
+    for (let page = 0; page < MOST_PAGES && !isAll(); page++) {
+      const connected = await consents.list(user, { after, limit: PAGE })
+      for (const { clientId } of connected) found.add(clientId)
+      if (connected.length < PAGE) break
+      after = connected.at(-1)!.clientId
+    }
+    let before: string | undefined
+    for (let page = 0; page < MOST_PAGES && !isAll(); page++) {
+      const { events, next } = await audit.list({ user }, { before, limit: PAGE })
+      for (const event of events)
+        for (const id of event.user === user ? clientsOf(event) : []) {
+          const client = wanted.get(id)
+          if (client !== undefined && isOfClient(id, event.at, client)) found.add(id)
+        }
+      if (next === null) break
+      before = next
+    }
+    return new Set([...wanted.keys()].filter((id) => found.has(id)))
+  }
+}
+
+/** Which had something of the user, or were given something. */
+function clientsOf({ type, client, details }: AuditEvent): readonly string[] {
+  const { clients = [] } = details as Bag & { clients?: readonly EndedClient[] }
+  return [
+    ...clients.map((one) => one.client),
+    ...(type === 'consent.given' && client !== undefined ? [client] : []),
+  ]
+}

@@ -1,0 +1,46 @@
+/** Security Event Tokens (RFC 8417, SSF 1.0 §4): what they say, and their signature, by the key that is current when they are sent. */
+import type { FastifyInstance } from 'fastify'
+import type { Bag } from '../../src/protocol/bag.ts'
+import type { Queued } from './queue.ts'
+import type { Stream } from './stream.ts'
+
+/** The CAEP Interoperability Profile wants it of every event (§2.6); where no key of it can be, the other. */
+const [USUAL, ELSE] = ['RS256', 'ES256'] as const
+
+export interface Sets {
+  /** The compact JWT. */
+  sign(claims: Bag): Promise<string>
+  /** Has a key published, so that a receiver finds it before the first event. */
+  prepare(): Promise<void>
+}
+
+export function createSets({ oauth }: FastifyInstance): Sets {
+  const algorithm = (): string => (oauth.keys.algorithms.includes(USUAL) ? USUAL : ELSE)
+  return {
+    sign: async (claims) => oauth.signStatement(claims, { typ: 'secevent+jwt', algorithm: algorithm() }),
+    prepare: async () => oauth.keys.provide(algorithm()),
+  }
+}
+
+export interface Said {
+  /** The id of what it is of, and its place among all that is told of that: the same each time. */
+  readonly cause: string
+  readonly place: number
+  /** RFC 9493. */
+  readonly subject: Bag
+  /** The URI of the event type. */
+  readonly type: string
+  readonly payload: Bag
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** No `sub` and no `exp` (SSF 1.0 §4.1). */
+export function queuedOf(stream: Stream, { cause, place, subject, type, payload, now }: Said): Queued {
+  const jti = `${cause}.${String(place).padStart(3, '0')}.${stream.id}`
+  const iat = Math.floor(now / 1000)
+  return {
+    stream,
+    claims: { jti, iat, aud: stream.client, txn: cause, sub_id: subject, events: { [type]: payload } },
+  }
+}

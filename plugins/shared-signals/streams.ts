@@ -1,0 +1,124 @@
+/** The event streams: one for each client that is a receiver, sealed at rest, and gone with its client. */
+import type { FastifyInstance } from 'fastify'
+import type { Client } from '../../src/doors/client.ts'
+import type { PluginRecord } from '../../src/doors/plugin-records.ts'
+import type { NewEvent } from '../../src/events.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { hashOf } from '../../src/protocol/handle.ts'
+import { randomText } from '../../src/protocol/random.ts'
+import { isOfClient } from '../../src/services/clients/same-client.ts'
+import { statements } from '../../src/store/security-events.ts'
+import { busy, notFound } from '../programs/refusals.ts'
+import type { Queue } from './queue.ts'
+import { SCOPES } from './serving.ts'
+import type { Stream, StreamConfiguration } from './stream.ts'
+
+export interface Streams {
+  /** Null where this client has none; what a former client of the name had is not its. */
+  find(clientId: string): Promise<Stream | null>
+  /** Throws `not_found` where it has none of this id. */
+  get(clientId: string, id: string): Promise<Stream>
+  /** Throws 409 where it has one. */
+  create(clientId: string, configuration: StreamConfiguration): Promise<Stream>
+  /** `judge` makes the next one of what there is, and may throw; it may be asked again. Throws as `get`. */
+  change(clientId: string, id: string, judge: (stream: Stream) => Stream, event?: NewEvent): Promise<Stream>
+  /** With all that waits for it. False where it has none of this id. */
+  delete(clientId: string, id: string): Promise<boolean>
+  /** Those of clients that are there and may have one, in no order that says anything. */
+  list(): Promise<readonly Stream[]>
+  /** What is left of the stream of a client that is gone. */
+  forget(clientId: string): Promise<void>
+}
+
+/** On the whole server. */
+const MOST = 1000
+const PAGE = 100
+const TRIES = 8
+
+export function createStreams(fastify: FastifyInstance, queue: Queue): Streams {
+  const { oauth } = fastify
+  const { database } = kernelOf(fastify)
+  const records = oauth.records<Stream>('event-stream', { sealed: true, most: MOST })
+
+  async function read(clientId: string): Promise<PluginRecord<Stream> | null> {
+    const record = await records.get(hashOf(clientId))
+    if (record === null || !isTheirs(record, await oauth.findClient(clientId))) return null
+    return record
+  }
+
+  async function remove(clientId: string, id: string, event?: NewEvent): Promise<boolean> {
+    const gone = await records.delete(hashOf(clientId), event)
+    await queue.clear(id)
+    await database.query(statements.clearSubjects, [id])
+    return gone
+  }
+
+  async function forget(clientId: string): Promise<void> {
+    const record = await records.get(hashOf(clientId))
+    if (record !== null && !isTheirs(record, await oauth.findClient(clientId)))
+      await remove(clientId, record.value.id)
+  }
+
+  async function get(clientId: string, id: string): Promise<PluginRecord<Stream>> {
+    const record = await read(clientId)
+    if (record === null || record.value.id !== id) throw notFound('stream')
+    return record
+  }
+
+  return {
+    find: async (clientId) => (await read(clientId))?.value ?? null,
+    get: async (clientId, id) => (await get(clientId, id)).value,
+    async create(clientId, configuration) {
+      await forget(clientId)
+      const stream: Stream = {
+        ...configuration,
+        id: randomText(18, 'base64url'),
+        client: clientId,
+        status: 'enabled',
+      }
+      const { method } = configuration.delivery
+      const event: NewEvent = { type: 'stream.created', client: clientId, details: { method } }
+      if (!(await records.put(hashOf(clientId), stream, event)))
+        throw new OAuthError('conflict', 'there is a stream of this client already: change that one', {
+          status: 409,
+        })
+      return stream
+    },
+    async change(clientId, id, judge, event) {
+      for (let tried = 0; tried < TRIES; tried++) {
+        const record = await get(clientId, id)
+        const next = judge(record.value)
+        if (await records.replace(record, next, event)) return next
+      }
+      throw busy('the stream')
+    },
+    async delete(clientId, id) {
+      const record = await read(clientId)
+      if (record?.value.id !== id) return false
+      return remove(clientId, id, { type: 'stream.deleted', client: clientId, details: {} })
+    },
+    async list() {
+      const all: PluginRecord<Stream>[] = []
+      for (
+        let page = await records.list();
+        page.length > 0;
+        page = await records.list({ after: all.at(-1)!.id })
+      ) {
+        all.push(...page)
+        if (page.length < PAGE) break
+      }
+      const theirs = await Promise.all(
+        all.map(async (record) => isTheirs(record, await oauth.findClient(record.value.client))),
+      )
+      return all.filter((_record, at) => theirs[at]).map(({ value }) => value)
+    },
+    forget,
+  }
+}
+
+/** Of this registration of the client, which may still have one: else it sleeps. */
+function isTheirs({ createdAt, value }: PluginRecord<Stream>, client: Client | null): boolean {
+  if (client === null || !isOfClient(value.client, createdAt, client)) return false
+  return client.scope.some((name) => Object.hasOwn(SCOPES, name))
+}
