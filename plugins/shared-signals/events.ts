@@ -58,6 +58,7 @@ const REASONS: Partial<Record<EventType, string>> = {
   'user.signed_out': 'The user signed out.',
   'session.ended': 'The session was ended.',
   'user.password_changed': 'The password was changed.',
+  'user.tokens_revoked': 'Everything that apps had of the user was ended.',
   'user.password_removed': 'The password was removed.',
   'user.passkey_added': 'A passkey was added.',
   'user.passkey_removed': 'A passkey was removed.',
