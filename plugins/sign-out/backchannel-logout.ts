@@ -88,7 +88,11 @@ async function backChannelLogout(fastify: FastifyInstance): Promise<void> {
       const each = sids.length === 0 ? [undefined] : sids
       return each
         .filter((sid) => known === undefined || isTold(known, sid))
-        .map((sid) => ({ kind: KIND, payload: { client, user, ...(sid === undefined ? {} : { sid }) } }))
+        .map((sid) => ({
+          kind: KIND,
+          recipient: client,
+          payload: { client, user, ...(sid === undefined ? {} : { sid }) },
+        }))
     })
   })
 }

@@ -26,6 +26,8 @@ interface AdminWebhooks {
     /** How many sign each message. */
     secrets: number
     waiting: number
+    /** As much as may: the oldest are given up. */
+    crowded: boolean
     givenUp: number
     /** Null where the last attempt did well. */
     failingSince: Date | null
@@ -65,6 +67,7 @@ export async function addAdminWebhooks(fastify: FastifyInstance, webhooks: Webho
           asked,
           secrets: secrets.length,
           waiting: state.waiting,
+          crowded: state.crowded,
           givenUp: state.givenUp,
           failingSince: state.failingSince === null ? null : new Date(state.failingSince),
           restsUntil: state.restsUntil === null || failures < MANY_FAILURES ? null : new Date(state.restsUntil),

@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { ConfigError } from '../../src/config.ts'
-import { NotHere, OutboundError, Undeliverable } from '../../src/doors/outbound.ts'
+import { NotHere, OutboundError, RecipientGone, Undeliverable } from '../../src/doors/outbound.ts'
 import type { AuditEvent } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
@@ -56,9 +56,11 @@ async function webhooks(fastify: FastifyInstance): Promise<void> {
     async deliver({ url, text }, { id, enqueuedAt }) {
       const webhook = all.find((one) => one.url === url)
       // Of a process that was started anew before this one.
-      if (webhook === undefined && Date.now() - enqueuedAt < RESTARTED)
+      const enqueuedBefore = Date.now() - RESTARTED
+      if (webhook === undefined && enqueuedAt >= enqueuedBefore)
         throw new NotHere('its address is not in WEBHOOKS of this process')
-      if (webhook === undefined) throw new Undeliverable('its address is in WEBHOOKS no more')
+      if (webhook === undefined)
+        throw new RecipientGone('its address is in WEBHOOKS no more', { enqueuedBefore })
       return send(webhook, id, text)
     },
   })

@@ -23,6 +23,7 @@ const WebhookSchema = Type.Object(
     events: Type.Array(Type.String(), { description: `Such as ${Object.keys(OWN_EVENTS)[0]}.` }),
     secrets: Type.Integer({ description: 'How many sign each message.' }),
     waiting: Type.Integer({ description: 'Messages; 501 stands for more.' }),
+    crowded: Type.Boolean({ description: 'As many wait as may: the oldest are given up first.' }),
     given_up: Type.Integer({ description: 'Messages; 501 stands for more.' }),
     failures: Type.Integer({ description: 'In a row, up to now.' }),
     failing_since: Type.Optional(Instant()),
@@ -80,13 +81,26 @@ function found(webhooks: Webhooks, { path }: BearerCall): Webhook {
 }
 
 function toWire(one: Awaited<ReturnType<Webhooks['list']>>[number]) {
-  const { name, shown, types, secrets, waiting, givenUp, failures, failingSince, restsUntil, outcomes } = one
+  const {
+    name,
+    shown,
+    types,
+    secrets,
+    waiting,
+    givenUp,
+    failures,
+    failingSince,
+    restsUntil,
+    outcomes,
+    crowded,
+  } = one
   return {
     name,
     address: shown,
     events: types,
     secrets: secrets.length,
     waiting,
+    crowded,
     given_up: givenUp,
     failures,
     ...(failingSince === null ? {} : { failing_since: instant(failingSince) }),

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import type { FastifyInstance } from 'fastify'
 import type { Webhooks } from '../../plugins/webhooks/webhooks.ts'
 import { ConfigError } from '../config.ts'
+import type { RecipientState } from '../services/outbox/recipients.ts'
 import type { Webhook } from '../settings/webhooks.ts'
 import { withJson } from './json-option.ts'
 import { print, withServer } from './run.ts'
@@ -18,14 +19,17 @@ export function webhookCommand(): Command {
   withJson(command.command('list').description('what they are called, and what each is told')).action(
     async ({ json }: Options) =>
       withServer(async (_oauth, server) => {
-        const { all } = webhooksOf(server)
-        const listed = all.map(({ name, shown, types, secrets }) => ({
+        const all = await webhooksOf(server).list()
+        const listed = all.map(({ name, shown, types, secrets, waiting, crowded, givenUp }) => ({
           name,
           address: shown,
           events: types,
           secrets: secrets.length,
+          waiting,
+          crowded,
+          given_up: givenUp,
         }))
-        const lines = all.map(({ name, shown, asked }) => `${name}  ${shown}  ${asked.join(' ')}`)
+        const lines = all.map((one) => `${one.name}  ${one.shown}  ${one.asked.join(' ')}${stateOf(one)}`)
         print(listed, lines.length > 0 ? lines : [NONE], json)
       }),
   )
@@ -49,6 +53,15 @@ export function webhookCommand(): Command {
   )
   return command
 }
+
+/** What waits and was given up, where anything did; 501 stands for more. */
+function stateOf({ waiting, crowded, givenUp }: RecipientState): string {
+  const many = (count: number): string => (count > 500 ? 'more than 500' : String(count))
+  return [
+    ...(waiting > 0 ? [crowded ? 'as many wait as may, and the oldest are given up' : `${many(waiting)} waiting`] : []),
+    ...(givenUp > 0 ? [`${many(givenUp)} given up`] : []),
+  ].map((text, at) => (at === 0 ? `  ${text}` : `, ${text}`)).join('')
+} // prettier-ignore
 
 function webhooksOf(server: FastifyInstance): Webhooks {
   if (!server.hasDecorator('webhooks'))

@@ -59,6 +59,23 @@ export class Undeliverable extends Error {}
  */
 export class NotHere extends Error {}
 
+/**
+ * What a delivery throws where its recipient is no more, as nobody else will know it either: all that waits for that one, and was enqueued before, is
+ * given up together.
+ */
+export class RecipientGone extends Undeliverable {
+  /** Milliseconds since the epoch. */
+  readonly enqueuedBefore: number
+
+  constructor(
+    message: string,
+    { enqueuedBefore = Date.now(), ...options }: ErrorOptions & { enqueuedBefore?: number } = {},
+  ) {
+    super(message, options)
+    this.enqueuedBefore = enqueuedBefore
+  }
+}
+
 /** What a delivery knows of itself. */
 export interface DeliveryTry {
   /** The same at each try, so that who gets it twice can tell. */
@@ -78,7 +95,7 @@ export interface Delivery<P extends TObject = TObject> {
   /**
    * Does it, within 15 seconds. What it throws puts it off for a pause that grows, up to an hour; after a day, or at
    * once where that is an `Undeliverable`, it is given up, and administrators see the message of what was thrown. Where it has a `recipient`, they
-   * see the text that it answers with, a line, among the last attempts.
+   * see the text that it answers with, a line, among the last attempts; without a text, those that failed alone.
    */
   deliver(payload: Static<P>, attempt: DeliveryTry): Promise<string | void>
 }

@@ -178,6 +178,7 @@ export function createKernel(
     auditExpire: config.OIDC_AUDIT_EXPIRE,
     endings: {
       accounts: people.accountDeletions.deleteDue,
+      waitingInExcess: recipients.giveUpExcess,
       givenUp: recipients.removeExcess,
       roles: people.groups.goOn,
       registrations: clients.endUnusedRegistrations,

@@ -6,7 +6,12 @@ import { counting, type Removed } from './expired.ts'
 import { statement, type Table, type TableOf } from './statement.ts'
 
 /** One that this process has taken; `failing` where its recipient failed last. */
-export type ClaimedRow = Pick<OutboxEntry, (typeof CLAIMED)[number]> & { failing: boolean }
+export type ClaimedRow = Pick<OutboxEntry, (typeof CLAIMED)[number]> & { failing: boolean } & Looked
+
+/** Where a look ended, since there may be more recipients behind it: the next one begins there. Null at the end of all. */
+export interface Looked {
+  reached: string | null
+}
 
 /** One that was given up, or that nobody has tried for a day. */
 export type GivenUpRow = Pick<OutboxEntry, (typeof LISTED)[number]>
@@ -30,13 +35,13 @@ export const statements = {
   /**
    * At most $3 of the kind $1, for $2 seconds: who has not finished one by then is taken for dead. Of recipients, at most $4 for each and one for
    * who failed last, of whom $5 in all; less those $7 that this process is at, for $6. Who rests is left alone. All take turns. No more is locked
-   * than is taken: what is locked, other processes pass over.
+   * than is taken: what is locked, other processes pass over. It looks at a few hundred recipients, from $8 on.
    */
   claim: statement<ClaimedRow>('outbox-claim', (table) => {
     const entry = table(OutboxEntry)
     const [id, dueAt, attempts] = [entry.column('id'), entry.column('dueAt'), entry.column('attempts')]
     const waiting = `${isWaiting(entry)} and ${entry.column('kind')} = $1`
-    return `with recursive ${recipientsOf(table, waiting)},
+    return `with recursive ${recipientsOf(table, waiting, '$8')},
       places as (select ways.*, coalesce(busy.held, 0) as held,
           case when name = '' then $3 * ${SPARE} when failing then 1 else $4::int end - coalesce(busy.held, 0) as room
         from ways left join unnest($6::text[], $7::int[]) as busy (name, held) using (name)
@@ -55,14 +60,17 @@ export const statements = {
         where ${id} = any((select ids from first)::uuid[]) and ${waiting} and ${dueAt} <= now()
         order by array_position((select ids from first), ${id}) limit $3 for update skip locked))
       returning ${entry.columns(...CLAIMED)},
-        coalesce((select failing from ways where name = ${entry.column('recipient')}), false) as "failing"`
+        coalesce((select failing from ways where name = ${entry.column('recipient')}), false) as "failing", ${REACHED} as "reached"`
   }),
-  /** Milliseconds until one of the kind $1 is due, or its process taken for dead: but for the recipients $2, and those who failed last unless $3. */
-  next: statement<{ wait: number }>('outbox-next', (table) => {
+  /**
+   * Milliseconds until one of the kind $1 is due, or its process taken for dead: but for the recipients $2, and those who failed last unless $3. Of as
+   * many recipients as `claim` looks at, from $4 on; null where only others may have something.
+   */
+  next: statement<{ wait: number | null } & Looked>('outbox-next', (table) => {
     const entry = table(OutboxEntry)
-    return `with recursive ${recipientsOf(table, `${isWaiting(entry)} and ${entry.column('kind')} = $1`)}
-      select (extract(epoch from min(greatest(due_at, rests_until)) - now()) * 1000)::float8 as "wait"
-      from ways where name <> all($2::text[]) and ($3 or not failing) having count(*) > 0`
+    return `with recursive ${recipientsOf(table, `${isWaiting(entry)} and ${entry.column('kind')} = $1`, '$4')}
+      select (extract(epoch from min(greatest(due_at, rests_until)) - now()) * 1000)::float8 as "wait", ${REACHED} as "reached"
+      from ways where name <> all($2::text[]) and ($3 or not failing) having count(*) > 0 or ${REACHED} is not null`
   }),
   done: statement('outbox-done', (table) => {
     const entry = table(OutboxEntry)
@@ -113,9 +121,19 @@ export const statements = {
   /** Gives up what the recipient $3 of the kind $2 has waited for too long, since $4, at most $1. */
   giveUpOver: statement<Pick<OutboxEntry, 'id'>>('outbox-give-up-over', (table) => {
     const entry = table(OutboxEntry)
-    return `update ${entry.name} set ${entry.column('givenUpAt')} = now(), ${entry.column('lastError')} = coalesce(${entry.column('lastError')}, $4)
-      where ${entry.column('id')} = ${overOf(table, `${isOf(entry)} and ${isWaiting(entry)}`)} and ${isWaiting(entry)}
-      returning ${entry.columns('id')}`
+    return givingUp(entry, overOf(table, `${isOf(entry)} and ${isWaiting(entry)}`))
+  }),
+  /** The same of all that waits for them and was enqueued before $5. */
+  giveUpGone: statement<Pick<OutboxEntry, 'id'>>('outbox-give-up-gone', (table) => {
+    const entry = table(OutboxEntry)
+    const which = `${isOf(entry)} and ${isWaiting(entry)} and ${entry.column('enqueuedAt')} < $5`
+    return givingUp(entry, `any(array(select ${entry.column('id')} from ${entry.name} where ${which} limit $1))`, '$4')
+  }),
+  /** The same of what waits for them longer than the last $5. */
+  giveUpExcess: statement<Pick<OutboxEntry, 'id'>>('outbox-give-up-excess', (table) => {
+    const entry = table(OutboxEntry)
+    return givingUp(entry, `any(array(select ${entry.column('id')} from ${entry.name}
+      where ${isOf(entry)} and ${isWaiting(entry)} order by ${entry.column('dueAt')} desc offset $5::int limit $1))`)
   }),
   /** Removes, at most $1, what was given up of the recipient $3 of the kind $2 before the last $4. */
   removeExcess: statement<Removed>('outbox-remove-excess', (table) => {
@@ -129,15 +147,22 @@ export const statements = {
 /** How many times more are looked at than are taken: some may be locked by other processes. */
 const SPARE = 4
 
-/** Each of whom something waits, found by steps of an index and not by all that waits: since when something is due, whether they failed last, and rest. */
-function recipientsOf(table: TableOf, waiting: string): string {
+/** Recipients that one look goes through: a few milliseconds, however many there are. */
+export const LOOKED_AT = 500
+const REACHED = `(select max(name) from names having count(*) >= ${LOOKED_AT})`
+
+/**
+ * Of whom something waits, from the name `from` on, found by steps of an index and not by all that waits: since when something is due, whether they
+ * failed last, and rest.
+ */
+function recipientsOf(table: TableOf, waiting: string, from: string): string {
   const [entry, known] = [table(OutboxEntry), table(Recipient)]
   const [recipient, dueAt] = [entry.column('recipient'), entry.column('dueAt')]
   const first = (behind: string) =>
-    `(select ${recipient} as name, ${dueAt} as due_at from ${entry.name} where ${waiting}${behind} order by ${recipient}, ${dueAt} limit 1)`
+    `(select ${recipient} as name, ${dueAt} as due_at from ${entry.name} where ${waiting} and ${recipient} ${behind} order by ${recipient}, ${dueAt} limit 1)`
   return `names as (
-      ${first('')}
-      union all select following.* from names cross join lateral ${first(` and ${recipient} > names.name`)} following),
+      select 1 as place, one.* from ${first(`>= ${from}`)} one
+      union all select place + 1, following.* from names cross join lateral ${first('> names.name')} following where place < ${LOOKED_AT}),
     ways as (select name, due_at, coalesce(known.${known.column('failures')} > 0, false) as failing, known.${known.column('restsUntil')} as rests_until
       from names left join ${known.name} known on known.${known.column('kind')} = $1 and known.${known.column('recipient')} = name)`
 }
@@ -163,6 +188,14 @@ function overOf(table: TableOf, more = 'true'): string {
   const [id, until] = [entry.column('id'), entry.column('triesUntil')]
   return `any(array(select ${id} from ${entry.name}
     where ${isOver(entry)} and ${more} order by ${until} limit $1))`
+}
+
+/** Since $4, unless there was another reason before. */
+function givingUp(entry: Table<OutboxEntry>, which: string, reason?: string): string {
+  const [until, lastError] = [entry.column('triesUntil'), entry.column('lastError')]
+  return `update ${entry.name} set ${entry.column('givenUpAt')} = now(), ${until} = least(${until}, now()),
+      ${lastError} = ${reason ?? `coalesce(${lastError}, $4)`}
+    where ${entry.column('id')} = ${which} and ${isWaiting(entry)} returning ${entry.columns('id')}`
 }
 
 function retrying(table: TableOf, which: string): string {

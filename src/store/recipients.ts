@@ -1,7 +1,7 @@
 /** Whom deliveries are for: who fails is tried less, and what became of the last ones is kept for people. */
 import { OutboxEntry } from '../entities/outbox-entry.ts'
 import { type Outcome, Recipient } from '../entities/recipient.ts'
-import { statement } from './statement.ts'
+import { statement, type Table, type TableOf } from './statement.ts'
 
 export type { Outcome }
 
@@ -20,6 +20,7 @@ export interface RecipientRow {
   outcomes: readonly Outcome[]
   waiting: number
   givenUp: number
+  crowded: boolean
 }
 
 /** Seconds between two tries of who fails, at most: one or less at first, and doubled with each failure. */
@@ -56,23 +57,36 @@ export const statements = {
         ${outcomes} = (select coalesce(jsonb_agg(one order by place), '[]')
           from jsonb_array_elements(excluded.${outcomes} || ${known.name}.${outcomes}) with ordinality as all_of (one, place) where place <= ${KEPT})`
   }),
-  /** Those of the kind $1 by the names $2, also who is not known yet; of what waits and what was given up as many as $3. */
+  /** Those of the kind $1 by the names $2, also who is not known yet; of what waits and what was given up as many as $3; crowded where $4 or more wait. */
   list: statement<RecipientRow>('recipients-list', (table) => {
     const [known, entry] = [table(Recipient), table(OutboxEntry)]
-    const count = (which: string) => `(select count(*)::int from (select from ${entry.name}
-      where ${entry.column('kind')} = $1 and ${entry.column('recipient')} = name and ${entry.column('recipient')} <> '' and ${which} limit $3) counted)`
+    const those = (which: string) => `(select from ${entry.name}
+      where ${entry.column('kind')} = $1 and ${entry.column('recipient')} = name and ${entry.column('recipient')} <> '' and ${which})`
+    const count = (which: string) => `(select count(*)::int from (select from ${those(which)} limit $3) counted)`
+    const waits = `${entry.column('givenUpAt')} is null`
     return `select name as "recipient", coalesce(${known.column('failures')}, 0) as "failures", ${known.columns('failingSince', 'restsUntil')},
         coalesce(${known.column('outcomes')}, '[]') as "outcomes",
-        ${count(`${entry.column('givenUpAt')} is null`)} as "waiting", ${count(`${entry.column('triesUntil')} <= now()`)} as "givenUp"
+        ${count(waits)} as "waiting", exists (select from ${those(waits)} offset $4::int - 1 limit 1) as "crowded",
+        ${count(`${entry.column('triesUntil')} <= now()`)} as "givenUp"
       from unnest($2::text[]) with ordinality as wanted (name, place)
       left join ${known.name} on ${known.column('kind')} = $1 and ${known.column('recipient')} = name order by place`
   }),
   /** One of whom more than $1 were given up. */
-  inExcess: statement<Pick<Recipient, 'kind' | 'recipient'>>('recipients-in-excess', (table) => {
-    const [known, entry] = [table(Recipient), table(OutboxEntry)]
-    const same = (['kind', 'recipient'] as const).map((one) => `${entry.name}.${entry.column(one)} = ${known.name}.${known.column(one)}`)
-    return `select ${known.columns('kind', 'recipient')} from ${known.name}
-      where exists (select from ${entry.name} where ${same.join(' and ')} and ${entry.name}.${entry.column('recipient')} <> ''
-        and ${entry.column('triesUntil')} <= now() offset $1::int limit 1) limit 1`
-  }),
+  inExcess: statement<Pick<Recipient, 'kind' | 'recipient'>>('recipients-in-excess', (table) =>
+    havingMore(table, (entry) => `${entry.column('triesUntil')} <= now()`),
+  ),
+  /** One of whom more than $1 wait. */
+  waitsInExcess: statement<Pick<Recipient, 'kind' | 'recipient'>>('recipients-wait-in-excess', (table) =>
+    havingMore(table, (entry) => `${entry.column('givenUpAt')} is null`),
+  ),
 } // prettier-ignore
+
+function havingMore(table: TableOf, which: (entry: Table<OutboxEntry>) => string): string {
+  const [known, entry] = [table(Recipient), table(OutboxEntry)]
+  const same = (['kind', 'recipient'] as const).map(
+    (one) => `${entry.name}.${entry.column(one)} = ${known.name}.${known.column(one)}`,
+  )
+  return `select ${known.columns('kind', 'recipient')} from ${known.name}
+    where exists (select from ${entry.name} where ${same.join(' and ')} and ${entry.name}.${entry.column('recipient')} <> ''
+      and ${which(entry)} offset $1::int limit 1) limit 1`
+}

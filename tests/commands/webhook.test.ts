@@ -47,6 +47,22 @@ test('list says what they are called and told, without a secret', async () => {
   for (const secret of ['whsec', 'canary', SEGMENT]) expect(lines + JSON.stringify(listed)).not.toContain(secret)
 }) // prettier-ignore
 
+test('list says what waits and what was given up', async () => {
+  const [{ name }, other] = (await runJson('list')) as unknown as [{ name: string }, { name: string }]
+  await database.query(
+    `insert into outbox (id, kind, recipient, payload, tries_until, given_up_at)
+      select gen_random_uuid(), 'webhook', $1, 'sealed', now() + make_interval(hours => n), case when n < 0 then now() end from generate_series(-1, 2) n where n <> 0`,
+    [name],
+  )
+  const listed = (await runJson('list')) as unknown as object[]
+  expect(listed[0]).toMatchObject({ waiting: 2, crowded: false, given_up: 1 })
+  expect(listed[1]).toMatchObject({ waiting: 0, crowded: false, given_up: 0 })
+  const lines = (await run('list')).split('\n')
+  expect(lines[0]).toMatch(/client\.\* {2}2 waiting, 1 given up$/)
+  expect(lines.find((line) => line.startsWith(other.name))).toMatch(/user\.\*$/)
+  await database.query('delete from outbox')
+})
+
 test('where there are none, list says so', async () => {
   expect(await runCommandHere(['webhook', 'list'], { ...settings, WEBHOOKS: undefined })).toMatchObject({
     status: 0,

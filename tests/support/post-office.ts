@@ -33,12 +33,19 @@ export interface PostOfficeOptions {
   limit?: number
   /** Milliseconds for what is under way when it stops. */
   stopLimit?: number
+  /** What may wait, for one recipient. */
+  mostWaiting?: number
 }
 
 export async function openPostOffice(
   { url }: TestDatabase,
   deliveries: readonly Delivery[],
-  { secretKey = 'a secret key of thirty-two characters', serves = true, ...limits }: PostOfficeOptions = {},
+  {
+    secretKey = 'a secret key of thirty-two characters',
+    serves = true,
+    mostWaiting,
+    ...limits
+  }: PostOfficeOptions = {},
 ): Promise<PostOffice> {
   const opened = await openDatabase({ url, poolSize: 5 })
   const asked: string[] = []
@@ -57,7 +64,11 @@ export async function openPostOffice(
   const parts = { database, box, feed, log, deliveries: () => registered, cachedClient }
   const outbox = createOutbox(parts)
   const audit = createAudit(database, log, 'each', outbox)
-  const recipients = createRecipients({ ...parts, audit })
+  const recipients = createRecipients({
+    ...parts,
+    audit,
+    ...(mostWaiting === undefined ? {} : { mostWaiting }),
+  })
   const courier = createCourier({ ...parts, audit, recipients, ...limits })
   await feed.start()
   audit.start()

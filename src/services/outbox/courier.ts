@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { type Delivery, NotHere, OutboundError, Undeliverable } from '../../doors/outbound.ts'
+import { type Delivery, NotHere, OutboundError, RecipientGone, Undeliverable } from '../../doors/outbound.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import { type ClaimedRow, statements } from '../../store/outbox.ts'
@@ -52,6 +52,8 @@ const LEASE = 30
 const LONGEST_PAUSE = 3600
 /** Milliseconds between two looks, at least, where nothing was enqueued. */
 const SHORTEST_PAUSE = 100
+/** Milliseconds between two looks at most, while there are more recipients than one look goes through. */
+const PAUSE_OF_MANY = 250
 /** Milliseconds after a failure of the database. */
 const DATABASE_PAUSE = 5000
 
@@ -61,6 +63,8 @@ export function createCourier(options: CourierOptions): Courier {
   const deliver = createAttempt({ box, deliveries, limit })
   const places = createPlaces(() => deliveries().size)
   const counts = new Map<string, DeliveryCounts>()
+  /** By the kind: the recipient at which the next look begins, since one goes through a few hundred. All have their turn. */
+  const beginsAt = new Map<string, string>()
   let timer: NodeJS.Timeout | undefined
   let wakesAt = Number.POSITIVE_INFINITY
   let round: Promise<void> | undefined
@@ -95,12 +99,13 @@ export function createCourier(options: CourierOptions): Courier {
   }
 
   async function claim(): Promise<void> {
-    const looked: string[] = []
+    const looked: (readonly [kind: string, from: string])[] = []
     places.takeUp().forEach(wake)
     for (const kind of deliveries().keys()) {
       const room = places.roomFor(kind)
       if (room === 0) continue
       const held = places.held(kind)
+      const from = beginsAt.get(kind) ?? ''
       const values = [
         kind,
         LEASE,
@@ -109,18 +114,26 @@ export function createCourier(options: CourierOptions): Courier {
         places.roomForFailing(),
         [...held.keys()],
         [...held.values()],
+        from,
       ]
       const claimed = await database.query(statements.claim, values)
       claimed.forEach(begin)
       // There may be more than could be taken: looked for when there is room.
-      if (claimed.length < room) looked.push(kind)
-      else if (places.roomFor(kind) > 0) wake()
+      if (claimed.length < room) looked.push([kind, from])
+      else {
+        beginsAt.set(kind, claimed[0]!.reached ?? '')
+        if (places.roomFor(kind) > 0) wake()
+      }
     }
-    for (const kind of looked) {
-      const asked = [kind, places.full(kind), places.roomForFailing() > 0]
+    for (const [kind, from] of looked) {
+      const asked = [kind, places.full(kind), places.roomForFailing() > 0, from]
       const [next] = await database.query(statements.next, asked)
+      const reached = next?.reached ?? ''
+      beginsAt.set(kind, reached)
+      const others = from === '' && reached === '' ? Number.POSITIVE_INFINITY : PAUSE_OF_MANY
+      const wait = Math.min(next?.wait ?? Number.POSITIVE_INFINITY, others)
       // What is due and was not taken, somebody else is just taking.
-      if (next !== undefined) wake(Math.max(next.wait, SHORTEST_PAUSE))
+      if (wait < Number.POSITIVE_INFINITY) wake(Math.max(wait, SHORTEST_PAUSE))
     }
   }
 
@@ -136,11 +149,13 @@ export function createCourier(options: CourierOptions): Courier {
     try {
       const answered = await deliver(row)
       count(row, 'done')
-      note(row, began, true, answered ?? 'done')
+      if (typeof answered === 'string') note(row, began, true, answered)
     } catch (error) {
       if (error instanceof NotHere && row.recipient !== '') return leave(row)
       count(row, 'failed')
       note(row, began, false, describe(error))
+      if (error instanceof RecipientGone && row.recipient !== '')
+        return recipients.gone(row, error).catch(report)
       // What cannot be delivered to anybody says nothing against whom it is for.
       const isTheirs = row.recipient !== '' && !(error instanceof Undeliverable)
       if (isTheirs) places.fail(row)

@@ -3,12 +3,14 @@
  * administrators. Those of this process are written together, a moment later.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import type { RecipientGone } from '../../doors/outbound.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import { statements as outbox } from '../../store/outbox.ts'
 import { type Outcome, statements } from '../../store/recipients.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
+import { type Addressed, createGivingUp, MOST_WAITING } from './giving-up.ts'
 
 export type { Outcome }
 
@@ -25,6 +27,8 @@ export interface RecipientState {
   /** 501 stands for more. */
   readonly waiting: number
   readonly givenUp: number
+  /** As much waits as may: the oldest are given up. */
+  readonly crowded: boolean
 }
 
 export interface Recipients {
@@ -42,16 +46,13 @@ export interface OwnRecipients extends Recipients {
   failed(of: Addressed, error: unknown): Promise<number>
   /** To be written soon. */
   note(of: Addressed, outcome: Outcome): void
+  /** All that waits for it is given up. */
+  gone(of: Addressed, error: RecipientGone): Promise<void>
+  /** Gives up the oldest where more waits than may; how many, 0 where there is no more. */
+  giveUpExcess(): Promise<number>
   /** Removes a few of what was given up where too much was; how many, 0 where there is no more. */
   removeExcess(): Promise<number>
   stop(): Promise<void>
-}
-
-/** @internal */
-export interface Addressed {
-  readonly kind: string
-  /** Empty for nobody in particular, of whom nothing is known. */
-  readonly recipient: string
 }
 
 /** @internal */
@@ -60,6 +61,8 @@ export interface RecipientsOptions {
   audit: AuditTrail
   feed: ChangeFeed
   log: FastifyBaseLogger
+  /** What may wait, for one recipient. */
+  mostWaiting?: number
 }
 
 const MOST_COUNTED = 501
@@ -74,7 +77,8 @@ const WRITE_AFTER = 1000
 const MOST_NOTED = 20
 
 /** @internal */
-export function createRecipients({ database, audit, feed, log }: RecipientsOptions): OwnRecipients {
+export function createRecipients(options: RecipientsOptions): OwnRecipients {
+  const { database, audit, feed, log, mostWaiting = MOST_WAITING } = options
   const noted = new Map<string, Addressed & { outcomes: Outcome[] }>()
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> = Promise.resolve()
@@ -91,22 +95,11 @@ export function createRecipients({ database, audit, feed, log }: RecipientsOptio
         )
   }
 
-  /** What nobody has tried in its time, since its recipient rested. */
-  async function giveUpOver({ kind, recipient }: Addressed, reason: string): Promise<void> {
-    for (;;) {
-      const count = await audit.transaction(async (query, note) => {
-        const rows = await query(outbox.giveUpOver, [BATCH, kind, recipient, reason])
-        if (rows.length > 0) note({ type: 'delivery.given_up', details: { kind, count: rows.length } })
-        return rows.length
-      })
-      if (count > 0) log.error({ kind, recipient, count }, 'deliveries are given up')
-      if (count < BATCH) return
-    }
-  }
+  const givingUp = createGivingUp({ database, audit, log, mostWaiting })
 
   return {
     async list(kind, names) {
-      const rows = await database.query(statements.list, [kind, names, MOST_COUNTED])
+      const rows = await database.query(statements.list, [kind, names, MOST_COUNTED, mostWaiting])
       return rows.map(({ failingSince, restsUntil, ...row }) => ({
         ...row,
         failingSince: failingSince?.getTime() ?? null,
@@ -136,7 +129,7 @@ export function createRecipients({ database, audit, feed, log }: RecipientsOptio
           'deliveries fail again and again: this recipient is tried less, every five minutes at last, until it takes one',
         )
       if (failures >= MANY_FAILURES)
-        await giveUpOver(of, error instanceof Error ? error.message.slice(0, 300) : 'it failed')
+        await givingUp.over(of, error instanceof Error ? error.message.slice(0, 300) : 'it failed')
       return rest
     },
     note({ kind, recipient }, outcome) {
@@ -157,6 +150,8 @@ export function createRecipients({ database, audit, feed, log }: RecipientsOptio
         log.warn({ kind, recipient, removed }, `of what was given up, the last ${MOST_GIVEN_UP} are kept`)
       return removed
     },
+    gone: givingUp.gone,
+    giveUpExcess: givingUp.excess,
     async stop() {
       clearTimeout(timer)
       await (writing = writing.then(write))

@@ -508,6 +508,8 @@ describe('what becomes of it', () => {
     const tries = received()
     expect(await toldOf(tries[0]!)).toEqual([client, sid])
     if (errors.length === 0) return
+    // Whoever is away has places of their own.
+    expect(await server.database.query('select recipient from outbox')).toEqual([{ recipient: client }])
     // Once more, as the same; then it is taken, at the address that is registered by then.
     await oauth.clients.update(client, { backchannel_logout_uri: at('/taken') })
     const pass = async () => {

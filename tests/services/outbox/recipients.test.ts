@@ -1,10 +1,10 @@
 /** Recipients of deliveries: whoever is away keeps no other waiting, is tried less, and what became of attempts is kept for people. */
 import { expect, test } from 'vitest'
-import { NotHere, Undeliverable } from '../../../src/doors/outbound.ts'
+import { NotHere, RecipientGone, Undeliverable } from '../../../src/doors/outbound.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { MOST_GIVEN_UP } from '../../../src/services/outbox/recipients.ts'
 import { openDatabase } from '../../../src/store/database.ts'
-import { statements } from '../../../src/store/outbox.ts'
+import { LOOKED_AT, statements } from '../../../src/store/outbox.ts'
 import { atEndOfFile } from '../../support/cleanup.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'
 import {
@@ -102,7 +102,7 @@ test('what waits for who rests is not looked for before they have rested', async
   const { query, close } = await openDatabase({ url: there.database.url, poolSize: 1 })
   atEndOfFile(close)
   await send(there, times('app', 3))
-  const next = async (full: string[] = [], failing = true) => (await query(statements.next, ['letter', full, failing]))[0]?.wait
+  const next = async (full: string[] = [], failing = true) => (await query(statements.next, ['letter', full, failing, '']))[0]?.wait
   expect(await next()).toBeLessThanOrEqual(0)
   expect(await next(['app'])).toBeUndefined()
   await there.database.query(`insert into outbox_recipients (kind, recipient, failures, rests_until) values ('letter', 'app', 9, now() + interval '1 hour')`)
@@ -118,7 +118,7 @@ test('a process that takes a few of what is for many locks a few, and others tak
   atEndOfFile(close)
   await there.database.query(`insert into outbox (id, kind, recipient, payload, due_at)
     select gen_random_uuid(), 'letter', 'app-' || n % 300, 'sealed', now() - make_interval(secs => n) from generate_series(1, 900) n`)
-  const claim = ['letter', 30, 7, 4, 2, [], []]
+  const claim = ['letter', 30, 7, 4, 2, [], [], '']
   await transaction(async (own) => {
     const first = await own(statements.claim, claim)
     const second = await query(statements.claim, claim)
@@ -232,3 +232,64 @@ test('what is nobody’s fault says nothing against a recipient', async () => {
   for (const name of ['gone', 'unknown'])
     expect(await stateOf(there, name)).toMatchObject({ failures: 0, restsUntil: null })
 })
+
+test('a look goes through some hundred recipients, the next one through those behind them, and each has its turn', async () => {
+  const idle = await office(async () => {}, { serves: false })
+  const { query, close } = await openDatabase({ url: idle.database.url, poolSize: 1 })
+  atEndOfFile(close)
+  await idle.database.query(`insert into outbox (id, kind, recipient, payload)
+    select gen_random_uuid(), 'letter', 'app-' || lpad(n::text, 4, '0'), 'sealed' from generate_series(1, $1 + 100) n`, [LOOKED_AT])
+  const claim = async (from: string) => query(statements.claim, ['letter', 30, 7, 4, 2, [], [], from])
+  const next = async (from: string) => (await query(statements.next, ['letter', [], true, from]))[0]
+  const name = (n: number) => `app-${String(n).padStart(4, '0')}`
+  expect(new Set((await claim('')).map(({ reached }) => reached))).toEqual(new Set([name(LOOKED_AT)]))
+  expect(await next('')).toMatchObject({ reached: name(LOOKED_AT) })
+  const behind = await claim(name(LOOKED_AT))
+  expect(behind.map(({ recipient, reached }) => [recipient >= name(LOOKED_AT), reached])).toEqual(Array.from({ length: 7 }, () => [true, null]))
+
+  // Nobody can take anything of the first ones, and one waits behind them.
+  const done: string[] = []
+  await idle.database.query(`delete from outbox where recipient > $1`, [name(LOOKED_AT)])
+  await idle.database.query(`insert into outbox_recipients (kind, recipient, failures, rests_until)
+    select 'letter', recipient, 9, now() + interval '1 hour' from outbox`)
+  await send(idle, ['last'])
+  await office(async (to) => void done.push(to), {}, idle.database)
+  await until(() => expect(done).toEqual(['last']))
+}) // prettier-ignore
+
+test('what waits for a recipient that is gone is given up at once, and one line tells how many', async () => {
+  const gone = Date.now() - 60_000
+  const there = await office(async () => {
+    throw new RecipientGone('it is nobody any more', { enqueuedBefore: gone })
+  })
+  await there.database.query(`insert into outbox (id, kind, recipient, payload, due_at)
+    select gen_random_uuid(), 'letter', 'app', 'sealed', now() + interval '1 hour' from generate_series(1, 5100)`)
+  await there.database.query(`update outbox set enqueued_at = now() - interval '1 hour'`)
+  await there.database.query(`insert into outbox (id, kind, recipient, payload, due_at) values (gen_random_uuid(), 'letter', 'app', 'fresh', now() + interval '1 hour')`)
+  await send(there, ['app', 'other'])
+  await until(async () => expect(await stateOf(there, 'app')).toMatchObject({ waiting: 2, givenUp: 501, failures: 0 }))
+  const { events } = await there.audit.list({ type: 'delivery.given_up' })
+  expect(events.map(({ details }) => (details as { count: number }).count).toSorted()).toEqual([100, 5000])
+  const lines = there.output().split('\n').filter((line) => line.includes('given up'))
+  expect(lines).toEqual([expect.stringContaining('"count":5100')])
+  expect((await there.givenUp.list({ limit: 1 })).deliveries[0]).toMatchObject({ recipient: 'app', lastError: 'it is nobody any more' })
+}) // prettier-ignore
+
+test('more than may wait for one recipient is given up, the oldest first, whatever waits for others', async () => {
+  const most = 100
+  const there = await office(async () => {}, { serves: false, mostWaiting: most })
+  await there.database.query(`insert into outbox_recipients (kind, recipient) values ('letter', 'app'), ('letter', 'other')`)
+  await there.database.query(`insert into outbox (id, kind, recipient, payload, due_at)
+    select gen_random_uuid(), 'letter', case when n <= $1 + 5010 then 'app' else 'other' end, case when n <= 5010 then 'old' else 'new' end,
+      now() - interval '1 hour' + make_interval(secs => n / 1000.0) from generate_series(1, $1 + 5020) n`, [most])
+  expect(await stateOf(there, 'app')).toMatchObject({ crowded: true })
+  expect(await stateOf(there, 'other')).toMatchObject({ crowded: false, waiting: 10 })
+  expect([await there.recipients.giveUpExcess(), await there.recipients.giveUpExcess(), await there.recipients.giveUpExcess()]).toEqual([5000, 10, 0])
+  expect(await there.database.query(`select recipient, payload, count(*)::int from outbox where given_up_at is null group by 1, 2 order by 1`)).toEqual([
+    { recipient: 'app', payload: 'new', count: most },
+    { recipient: 'other', payload: 'new', count: 10 },
+  ])
+  expect(there.output()).toContain('the oldest first')
+  const { events } = await there.audit.list({ type: 'delivery.given_up' })
+  expect(events.map(({ details }) => details)).toEqual([{ kind: 'letter', count: 10 }, { kind: 'letter', count: 5000 }])
+}) // prettier-ignore

@@ -35,6 +35,6 @@ export function addPing({ oauth }: FastifyInstance, requests: BackchannelRequest
   oauth.enqueueOn(['ciba.allowed', 'ciba.denied'], ({ client = '', details }, clientInMemory) => {
     const known = clientInMemory(client)
     if (known !== undefined && modeOf(known.metadata) !== 'ping') return []
-    return [{ kind: KIND, payload: { client, request: details.request } }]
+    return [{ kind: KIND, recipient: client, payload: { client, request: details.request } }]
   })
 }

@@ -339,6 +339,7 @@ describe('what ends meanwhile', () => {
     await until(() => {
       if (host.received.length === 0) throw new Error('nobody has tried yet')
     })
+    expect(await server.database.query(`select recipient from outbox where kind = 'ciba-ping'`)).toEqual([{ recipient: 'told' }])
     await clients.delete('told')
     await server.database.query(`update artifacts set value = jsonb_set(value, '{askedAt}', '1') where kind = 'ciba' and value->'approval'->>'client' = 'told'`)
     await clients.create(told)
