@@ -9,6 +9,7 @@ import type { ApprovalRequest } from '../src/doors/approval.ts'
 import type { Session } from '../src/doors/interaction.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { usernameKey } from '../src/protocol/username.ts'
+import type { Wire } from '../src/protocol/wire.ts'
 import { requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
 import { addAcrPolicies } from './asked-acr.ts'
 import { LOGIN } from './interaction/phases.ts'
@@ -57,7 +58,7 @@ async function login(fastify: FastifyInstance): Promise<void> {
       if ('page' in result || 'elsewhere' in result) return result
       if ('state' in result) return { note: result satisfies Note }
       const { isOnce = false, ...proof } = result.proof
-      const signIn = isOnce ? { ...proof, form: wire } : proof
+      const signIn = isOnce === false ? proof : { ...proof, form: wire, once: onceOf(isOnce, wire) }
       const session = await browser.signIn(call, signIn, interaction.request)
       if (session === null) return { ...(await signInPage.show(interaction, note, call)), status: 403 }
       return { note: noteOf(session, interaction.session) satisfies Note, session }
@@ -72,6 +73,11 @@ async function login(fastify: FastifyInstance): Promise<void> {
     },
     merge: (before, now): Note => ({ ...(now as Note), ...bothOf(before as Note, now as Note) }),
   })
+}
+
+/** What may begin one session. */
+function onceOf(isOnce: true | string, wire: Wire): string {
+  return isOnce === true ? `form ${JSON.stringify(wire)}` : `shown ${isOnce}`
 }
 
 /** OpenID Connect Core §3.1.2.1: `max_age` is in seconds. */

@@ -18,6 +18,8 @@ export type BrowserSignIn = Pick<SignIn, 'amr' | 'acr' | 'authenticatedAt'> & {
   user: Pick<User, 'id' | 'updatedAt' | 'username'>
   /** What shows what is good once, or renews the session of who is signed in: sent twice, it leads to one session. */
   form?: Wire
+  /** What was shown: it leads to one session in this browser, also once that one has ended, for as long as it may come again. */
+  once?: string
 }
 
 export interface SignedIn {
@@ -95,6 +97,7 @@ export function createSignedIn(
 
     async signIn(call, signIn, asked = ownRequest()) {
       const { user, amr, acr = null, form } = signIn
+      const once = signIn.once === undefined ? undefined : `${idOf(call)}\0${signIn.once}`
       call.request.actor = { kind: 'user', id: user.id }
       const from = { ...signIn, ...originOf(call) }
       const former = cookies.pending.read(call.request)
@@ -106,14 +109,14 @@ export function createSignedIn(
       // Of the same form at once one starts it; one that comes a little later may come in the next turn of what leads there.
       const rise = async () => (value === undefined ? null : risenBy(call, known, form))
       const begin = async (): Promise<Session | null> => {
-        const pending = await pendingSessions.begin(from, former, value)
+        const pending = await pendingSessions.begin(from, former, { token: value, once })
         return pending === null ? rise() : wait(call, pending)
       }
       const risenBefore = await rise()
       if (risenBefore !== null) return risenBefore
       if (await isMissing()) return begin()
       const newBrowser = await isNews(call.request, user)
-      const started = await sessions.start({ ...from, newBrowser }, before, value)
+      const started = await sessions.start({ ...from, newBrowser }, before, { token: value, once })
       if (started === null) {
         const risen = await rise()
         if (risen !== null) return risen

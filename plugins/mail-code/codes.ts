@@ -61,7 +61,7 @@ export interface MailCodes {
   /** Whether the digits are those that were mailed to `user`, whose address it is now: that is spent, or one try is. */
   check(id: string, asked: Asked, digits: string, user: User | null): Promise<Verdict>
   /** Whom these digits have signed in a moment ago, as by the first of a double click; null for nobody, which is a try. */
-  findSpent(id: string, digits: string): Promise<User | null>
+  findSpent(id: string, digits: string): Promise<{ readonly user: User; readonly nonce: string } | null>
 }
 
 /** Seconds. */
@@ -185,7 +185,7 @@ export function createMailCodes(oauth: OAuth): MailCodes {
         ? { ...counting, spent: { by, at, again: again + 1 } }
         : { ...counting, tries: counting.tries + 1 }
       if (!(await stored.replace(id, counting, next))) return mailCodes.findSpent(id, digits)
-      return isAgain ? user : null
+      return isAgain ? { user, nonce: counting.nonce } : null
     },
   }
   return mailCodes

@@ -54,7 +54,7 @@ interface MailCodePage extends FormTarget {
 /** Its name, in addresses, in notes, and among the ways in. */
 const METHOD = 'mail-code'
 /** RFC 8176 §2, and one factor. */
-const SHOWN = { amr: ['otp'], acr: '1', isOnce: true } as const
+const SHOWN = { amr: ['otp'], acr: '1' } as const
 /** What leads to the page that asks for the address. */
 const ADDRESS = { asks: 'address' } as const
 /** What leads to the sign-in page. */
@@ -142,8 +142,9 @@ export async function addSignIn(fastify: FastifyInstance, codes: MailCodes, send
 
   /** Of a code that came once more, as by a double click. */
   async function proofAgain({ id, known }: SignInAsked, digits: string): Promise<{ proof: Proof } | null> {
-    const user = await codes.findSpent(id, digits)
-    return user === null || (known ?? user).id !== user.id ? null : { proof: { user, ...SHOWN } }
+    const spent = await codes.findSpent(id, digits)
+    if (spent === null || (known ?? spent.user).id !== spent.user.id) return null
+    return { proof: { user: spent.user, ...SHOWN, isOnce: spent.nonce } }
   }
 
   async function enter(
@@ -161,7 +162,7 @@ export async function addSignIn(fastify: FastifyInstance, codes: MailCodes, send
       const { verdict, event } = await guess(before.email, call, async (user) =>
         codes.check(asked.id, before, digits, user),
       )
-      if (verdict.is === 'right') return { proof: { user: verdict.user, ...SHOWN } }
+      if (verdict.is === 'right') return { proof: { user: verdict.user, ...SHOWN, isOnce: before.nonce } }
       const again = verdict.is === 'over' ? await proofAgain(asked, digits) : null
       if (again !== null) return again
       call.request.log.info('sign-in refused')

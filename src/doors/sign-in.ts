@@ -37,8 +37,11 @@ export interface Proof {
   /** RFC 8176. */
   readonly amr: readonly string[]
   readonly acr?: string
-  /** Whether what showed it is good once: the same form, sent twice as by a double click, leads to one session. Default no. */
-  readonly isOnce?: boolean
+  /**
+   * Whether what showed it is good once: the same form, sent twice as by a double click, leads to one session, and to no other once that one has
+   * ended. A text names what showed it, where other forms may show the same. Default no.
+   */
+  readonly isOnce?: boolean | string
 }
 
 /** A way to sign in; its key is its name in addresses. It is used by clients' requests, our own pages and re-authentication alike. */

@@ -10,20 +10,23 @@ import type { Database } from '../../store/database.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import {
+  type Beginning,
   beginningOf,
   hashSession,
   type Lasting,
   newToken,
   openSession,
   type SignIn,
+  Spent,
+  spendOnce,
 } from './session-beginnings.ts'
 
 export interface PendingSessions {
   /**
-   * Begins one under the token `next`, in the place of what the browser had as `former`. Null for a user who was disabled or changed meanwhile,
-   * and where there is one under that token.
+   * Begins one in the place of what the browser had as `former`. Null for a user who was disabled or changed meanwhile, and where there is one
+   * under its token, or what it begins by has led to one.
    */
-  begin(signIn: SignIn, former?: string, next?: string): Promise<Started | null>
+  begin(signIn: SignIn, former?: string, beginning?: Beginning): Promise<Started | null>
   /** Null when it has ended, or its user was disabled or changed. */
   find(token: string): Promise<Session | null>
   /** The factors that it has from now on, under the token `next`; null when it has ended. */
@@ -52,9 +55,6 @@ const LIFETIME = 900
 /** Of one user: the oldest gives way. */
 const MOST = 10
 
-/** It was spent by another request. */
-class Spent extends Error {}
-
 /** @internal */
 export function createPendingSessions(
   database: Database,
@@ -62,7 +62,7 @@ export function createPendingSessions(
   lasting: Lasting,
 ): PendingSessions {
   return {
-    async begin(signIn, former, token = newToken()) {
+    async begin(signIn, former, { token = newToken(), once } = {}) {
       const { user, amr, acr = null } = signIn
       const authenticatedAt = Date.now()
       const beginning = audit.transaction(async (query, note) => {
@@ -73,13 +73,14 @@ export function createPendingSessions(
           MOST,
           randomUUID(),
         ])
+        if (begun !== undefined) await spendOnce(query, once)
         if (begun !== undefined)
           note({ type: 'user.sign_in_pending', user: user.id, details: { sid: begun.sid, amr: [...amr] } })
         return begun
       })
       const row = await beginning.catch((error: unknown) => {
         // The same form led to the same token.
-        if (isDuplicate(error)) return undefined
+        if (error instanceof Spent || isDuplicate(error)) return undefined
         throw error
       })
       if (row === undefined) return null

@@ -5,6 +5,7 @@ import { endSession } from '../../store/endings.ts'
 import { statements } from '../../store/sessions.ts'
 import type { Query } from '../../store/statement.ts'
 import type { Note } from '../audit/audit.ts'
+import { useOnce } from '../once.ts'
 import type { User } from './user.ts'
 
 export interface SignIn {
@@ -20,6 +21,35 @@ export interface SignIn {
   newBrowser?: boolean
   /** Milliseconds since the epoch; now where it is not said. */
   authenticatedAt?: number
+}
+
+/**
+ * What a session begins by.
+ * @internal
+ */
+export interface Beginning {
+  /** The new token; one at random where it is not given. */
+  readonly token?: string | undefined
+  /** What leads to one session alone, also once that has ended: it may come again for as long as a form that is sent twice. */
+  readonly once?: string | undefined
+}
+
+/**
+ * It was used by another request.
+ * @internal
+ */
+export class Spent extends Error {}
+
+/** Milliseconds in which the same form may come again, and some. */
+const TWICE_WITHIN = 120_000
+
+/**
+ * With the session that it leads to. Throws `Spent`.
+ * @internal
+ */
+export async function spendOnce(query: Query, once: string | undefined): Promise<void> {
+  if (once !== undefined && !(await useOnce(query, 'sign-in', once, new Date(Date.now() + TWICE_WITHIN))))
+    throw new Spent()
 }
 
 /**

@@ -10,7 +10,16 @@ import { isDuplicate } from '../../store/failures.ts'
 import { statements, type ListedSessionRow } from '../../store/sessions.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
-import { hashSession, type Lasting, newToken, openSession, type SignIn } from './session-beginnings.ts'
+import {
+  type Beginning,
+  hashSession,
+  type Lasting,
+  newToken,
+  openSession,
+  type SignIn,
+  Spent,
+  spendOnce,
+} from './session-beginnings.ts'
 
 export interface Sessions {
   /** Null when it has ended, or its user was disabled. */
@@ -23,9 +32,13 @@ export interface Sessions {
   /**
    * Signs in: by a new token always, so that nobody who knew `former` is signed in too. That one's session goes on
    * when it was the same user's, and ends otherwise, as `end` does. Null for a user who was disabled or changed meanwhile, and
-   * where `next`, the new token if it is given, is another session's already.
+   * where the new token, if one is given, is another session's already, or what it begins by has led to one.
    */
-  start(signIn: SignIn, former?: string, next?: string): Promise<{ token: string; session: Session } | null>
+  start(
+    signIn: SignIn,
+    former?: string,
+    beginning?: Beginning,
+  ): Promise<{ token: string; session: Session } | null>
   /** The factors that it has from now on, under the token `next`, as privileges rise; null when it has ended. */
   raise(
     token: string,
@@ -84,12 +97,16 @@ export function createSessions(database: Database, audit: AuditTrail, lasting: L
         await database.query(statements.touch, [hashed, idle])
       return { sid, userId, amr, acr, authenticatedAt: row.authenticatedAt.getTime() }
     },
-    async start(signIn, former, next = newToken()) {
-      const opening = { signIn, token: next, former, sid: randomUUID(), lasting }
+    async start(signIn, former, { token = newToken(), once } = {}) {
+      const opening = { signIn, token, former, sid: randomUUID(), lasting }
       try {
-        return await audit.transaction(async (query, note) => openSession(query, note, opening))
+        return await audit.transaction(async (query, note) => {
+          const started = await openSession(query, note, opening)
+          if (started !== null) await spendOnce(query, once)
+          return started
+        })
       } catch (error) {
-        if (isDuplicate(error)) return null
+        if (error instanceof Spent || isDuplicate(error)) return null
         throw error
       }
     },

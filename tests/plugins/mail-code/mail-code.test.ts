@@ -182,6 +182,27 @@ test.each(['login', 'select_account'])(
   },
 )
 
+test.each(['from an app', 'as who is there already'])('once they have signed out, the same form signs nobody in again: %s', async (comes) => {
+  const { email, id } = await register()
+  const { agent, page, code } = await begin(email)
+  let [form, digits] = [page, code]
+  if (comes !== 'from an app') {
+    await isIn({ agent, next: await enterCode(agent, page, code) }, id)
+    form = await agent.submit(await agent.get(authorizationUrl(server, { prompt: 'login consent' })), 'mail-code-form')
+    digits = await nextCode(mailbox, email)
+  }
+  const before = agent.clone()
+  expect((await enterCode(agent, form, digits)).body).toContain('id="consent"')
+  await agent.submit(await agent.get(`${server.url}/end-session`), 'end-session')
+  expect(await oauth.sessions.list(id)).toEqual([])
+  for (const typed of [digits, `${digits.slice(0, 3)} ${digits.slice(3)}`])
+    for (const again of [agent.clone(), before.clone()]) {
+      const answer = await enterCode(again, form, typed)
+      expect([findForm(answer, 'login') !== undefined, answer.body.includes('id="consent"')]).toEqual([true, false])
+    }
+  expect(await oauth.sessions.list(id)).toEqual([])
+}) // prettier-ignore
+
 test('five are tried of it, however many come at once; then the right one is refused too', async () => {
   const { email, id } = await register()
   const { agent, page, code } = await begin(email)
