@@ -1,6 +1,6 @@
 /**
- * Forgotten passwords: `/forgot-password` asks for an address, a mail has a link, and `/reset-password` takes a new password. Whether
- * anybody has the address is looked up behind the request, so that its answer, its time and its statements are the same for all.
+ * Forgotten passwords: `/forgot-password` asks for an address, a mail has a link, and `/reset-password` takes a new password. The answer,
+ * its time and its statements are the same for all: of whose address it is no more is looked up with the request than whether they come with a browser of theirs.
  */
 import { message, type Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
@@ -10,11 +10,11 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { isMailAddress, NO_MAIL_ADDRESS } from '../../src/protocol/mail-address.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { usernameKey } from '../../src/protocol/username.ts'
-import { waitFor } from '../../src/http/wait.ts'
+import { type Wait, waitFor } from '../../src/http/wait.ts'
 import { serveNewPassword } from '../new-password-page.ts'
 import { ASKED_MAILS } from '../mail/asked-mails.ts'
 import { readHere } from '../mail/read-here.ts'
+import { ofAddress, whoseIs } from '../mail/whose.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from '../password-check.ts'
@@ -41,7 +41,7 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser, interactions, language, letters, pages } = fastify
   const { passwordResets } = kernelOf(fastify)
   const { basePath } = oauth.config
-  const throttle = oauth.throttle('forgot-password', ASKED_MAILS)
+  const throttle = oauth.throttle('forgot-password', { ...ASKED_MAILS, ownerOf: ofAddress(fastify) })
   await pages.add('forgot-password', new URL('../../templates/forgot-password.eta', import.meta.url))
 
   oauth.add('signInLink', {
@@ -96,7 +96,8 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
 
   /** Throws 429 for who has to wait, and 503 where too much waits to be sent. */
   async function ask(email: string, back: string | null, call: PageCall): Promise<void> {
-    const attempt = await throttle.attempt(usernameKey(email), call.request.ip)
+    const { account, mark } = await whoseIs(fastify, email, call.request)
+    const attempt = await throttle.attempt(account, call.request.ip, mark)
     await attempt.failed()
     const { tags } = await language.reader(call)
     await oauth.enqueue(KIND, { email, back: back ?? '', locales: tags.join(' ') })
@@ -126,8 +127,9 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
       try {
         await ask(typed, back, call)
       } catch (error) {
-        const { advice, status } = waitFor(error, call)
-        return show(call, { email: typed, back, error: advice }, status)
+        const wait = waitFor(error, call)
+        const told = wait.status === 429 ? laterOf(wait) : wait.advice
+        return show(call, { email: typed, back, error: told }, wait.status)
       }
       const told = { sent: 'yes', ...(back === null ? {} : { continue: back }) }
       return call.reply.redirect(`${basePath}${PATH}?${new URLSearchParams(told).toString()}`, 303)
@@ -153,6 +155,14 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
       return interactions.prove(back, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR }, call)
     },
   })
+}
+
+/** To who cannot know that others have asked for mails to their address, too. */
+function laterOf({ text: why, seconds }: Wait): Words {
+  return message(
+    '{why} If a mail has come already, its link is good for an hour. If not, please wait {seconds, plural, one {# second} other {# seconds}}, and then try again.',
+    { why, seconds },
+  )
 }
 
 export default fp(forgotPassword, {

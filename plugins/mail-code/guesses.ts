@@ -5,8 +5,8 @@ import type { User } from '../../src/doors/user.ts'
 import type { NewEvent } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { LIMITS, type ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
+import { ofAddress, whoseIs } from '../mail/whose.ts'
 import type { Verdict } from './codes.ts'
-import { ofAddress, whoseIs } from './whose.ts'
 
 export interface Guessed {
   readonly verdict: Verdict

@@ -6,27 +6,24 @@ import type { FastifyInstance } from 'fastify'
 import type { SignInAsked } from '../../src/doors/sign-in.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
 import { isOurs } from '../../src/services/users/ourselves.ts'
 import { ASKED_MAILS } from '../mail/asked-mails.ts'
+import { ofAddress, whoseIs } from '../mail/whose.ts'
 import { clientView } from '../pages/client-view.ts'
 import { endOf, type MailCodes, type Opened } from './codes.ts'
 import { codeLetter } from './letter.ts'
-import { ofAddress, whoseIs } from './whose.ts'
 
 /** A code is on its way to who has the address, if anybody has. Throws 429 for who has to wait, and 503 where too much waits to be sent. */
 export type SendCode = (asked: SignInAsked, email: string, call: BrowserCall) => Promise<Opened>
 
 const KIND = 'mail-code'
-/** What others ask for keeps nobody out who has signed in with this browser before. */
-const SENDING: ThrottleLimits = { ...ASKED_MAILS, marked: ASKED_MAILS.account }
 /** Characters of what a browser says of itself. */
 const MAX_USER_AGENT = 512
 
 export function createSendCode(fastify: FastifyInstance, codes: MailCodes): SendCode {
   const { oauth, language, letters } = fastify
   const { users } = oauth
-  const throttle = oauth.throttle('mail-code-sending', { ...SENDING, ownerOf: ofAddress(fastify) })
+  const throttle = oauth.throttle('mail-code-sending', { ...ASKED_MAILS, ownerOf: ofAddress(fastify) })
 
   oauth.deliver({
     kind: KIND,

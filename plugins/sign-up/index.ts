@@ -12,11 +12,11 @@ import { waitFor } from '../../src/http/wait.ts'
 import { isMailAddress, NO_MAIL_ADDRESS } from '../../src/protocol/mail-address.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { usernameKey } from '../../src/protocol/username.ts'
 import type { AskedSignUp } from '../../src/services/users/sign-ups.ts'
 import { promptsOf } from '../interaction/prompt.ts'
 import { ASKED_MAILS } from '../mail/asked-mails.ts'
 import { readHere } from '../mail/read-here.ts'
+import { ofAddress, whoseIs } from '../mail/whose.ts'
 import type { PageCall } from '../pages/index.ts'
 import { createBrowserMarks } from './browser-mark.ts'
 import { addConfirmation } from './confirmation.ts'
@@ -45,7 +45,7 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
       throw new ConfigError('OIDC_SIGN_UP needs mails: set SMTP_URL and MAIL_FROM, or OIDC_SIGN_UP=off.')
   })
   const { basePath } = oauth.config
-  const throttle = oauth.throttle(KIND, ASKED_MAILS)
+  const throttle = oauth.throttle(KIND, { ...ASKED_MAILS, ownerOf: ofAddress(fastify) })
   const form = createSignUpForm(fastify)
   const marks = createBrowserMarks(fastify)
   await pages.add('sign-up-form', new URL('../../templates/sign-up.eta', import.meta.url))
@@ -105,7 +105,8 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
     back: string,
     call: PageCall,
   ) {
-    const attempt = await throttle.attempt(usernameKey(wanted.email.trim()), call.request.ip)
+    const { account, mark } = await whoseIs(fastify, wanted.email.trim(), call.request)
+    const attempt = await throttle.attempt(account, call.request.ip, mark)
     await attempt.failed()
     const judged = await signUps.judge(wanted, password)
     const { tags } = await language.reader(call)

@@ -10,10 +10,11 @@ import { logFailure } from '../../src/http/errors.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { usernameKey } from '../../src/protocol/username.ts'
-import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
+import { usernameKey } from '../../src/protocol/username.ts'
+import { ASKED_MAILS } from '../mail/asked-mails.ts'
 import { readHere } from '../mail/read-here.ts'
+import { ofAddress, whoseIs } from '../mail/whose.ts'
 import { readerOf } from '../mail/reader-of.ts'
 import type { PageCall } from '../pages/index.ts'
 import { leadingTo } from '../pages/places.ts'
@@ -60,12 +61,6 @@ const PATH = '/upstream/confirm'
 const LIFETIME = 86_400
 /** Links to one address: who asks once more does not end what is just being read, and who asks for ever fills nothing. */
 const MOST = 10
-/** Each mail counts, whoever causes it: nobody is to be sent hundreds. */
-const LIMITS: ThrottleLimits = {
-  account: { failures: 10, recovery: 600 },
-  network: { failures: 40, recovery: 60 },
-  everywhere: { failures: 20, recovery: 600 },
-}
 /** Whoever has no account has chosen no language. */
 const NOBODY = { claims: {} }
 const Text = Type.Optional(Type.String())
@@ -102,7 +97,7 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
   const { accounts, signOuts } = options
   const { upstreams, box } = kernelOf(fastify)
   const { basePath } = oauth.config
-  const throttle = oauth.throttle(KIND, LIMITS)
+  const throttle = oauth.throttle(KIND, { ...ASKED_MAILS, ownerOf: ofAddress(fastify) })
   const links = oauth.artifacts<AskedNewcomer>(KIND, { lifetime: LIFETIME })
   const purposeOf = (token: string): string => `upstream newcomer ${token}`
   const hints = createWaitingHints(box)
@@ -140,7 +135,8 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
 
   async function mayBeMailed(email: string, { request }: PageCall): Promise<boolean> {
     try {
-      const attempt = await throttle.attempt(usernameKey(email), request.ip)
+      const { account, mark } = await whoseIs(fastify, email, request)
+      const attempt = await throttle.attempt(account, request.ip, mark)
       await attempt.failed()
       return true
     } catch (error) {

@@ -9,6 +9,7 @@ import { startServer } from '../../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, goThrough, SEED } from '../../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
 import { isThere } from '../../support/left-out.ts'
+import { until } from '../../support/until.ts'
 
 const server = await startServer({}, { seed: SEED })
 const { oauth } = server.server
@@ -238,6 +239,29 @@ test('who asks too often waits, and keeps what they typed', async () => {
   expect(findForm(last, 'forgot-password')!.fields['email']).toBe('nobody@example.com')
   // Another address, from the same network, is not refused for that.
   expect((await agent.submit(page, 'forgot-password', { email: ALICE.email })).status).toBe(200)
+}) // prettier-ignore
+
+test('whatever strangers ask for, a mail goes to who comes with a browser in which the account has signed in before', async () => {
+  const own = await startServer({ TRUSTED_PROXIES: '127.0.0.1' }, { seed: SEED })
+  const box = openMailbox(own)
+  let networks = 0
+  const newAgent = () => createUserAgent(own.url, { 'x-forwarded-for': `203.0.113.${++networks}` })
+  const askAs = async (agent: UserAgent, email = ALICE.email) =>
+    agent.submit(await agent.get(`${own.url}/forgot-password`), 'forgot-password', { email })
+  const known = newAgent()
+  await goThrough(known, await known.get(authorizationUrl(own)), ALICE)
+  const answers: Page[] = []
+  for (let n = 0; n < 25; n++) answers.push(await askAs(newAgent()))
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(20)
+  expect(answers.at(-1)!.body).toContain('If a mail has come already, its link is good for an hour.')
+  await until(async () => expect((await box.all(ALICE.email)).filter(({ subject }) => subject === 'Set a new password')).toHaveLength(20))
+  for (let n = 0; n < 11; n++) expect((await askAs(known)).status).toBe(n < 10 ? 200 : 429)
+  await until(async () => expect((await box.all(ALICE.email)).filter(({ subject }) => subject === 'Set a new password')).toHaveLength(30))
+  // Of another's address it is worth nothing.
+  for (let n = 0; n < 25; n++) await askAs(newAgent(), BOB.email)
+  expect((await askAs(known, BOB.email)).status).toBe(429)
+  const { events } = await own.server.oauth.audit.list({ type: 'limit.reached' })
+  expect(events.map(({ user }) => user)).toContain((await own.server.oauth.users.find(ALICE.username))!.id)
 }) // prettier-ignore
 
 test('where no mail can be sent there is neither link nor page; left out, the same', async () => {

@@ -269,7 +269,7 @@ test('what waits for a recipient that is gone is given up at once, and one line 
   await send(there, ['app', 'other'])
   await until(async () => expect(await stateOf(there, 'app')).toMatchObject({ waiting: 2, givenUp: 501, failures: 0 }))
   const { events } = await there.audit.list({ type: 'delivery.given_up' })
-  expect(events.map(({ details }) => (details as { count: number }).count).toSorted()).toEqual([100, 5000])
+  expect(events.map(({ details }) => (details as { count: number }).count).toSorted((a, b) => a - b)).toEqual([100, 5000])
   const lines = there.output().split('\n').filter((line) => line.includes('given up'))
   expect(lines).toEqual([expect.stringContaining('"count":5100')])
   expect((await there.givenUp.list({ limit: 1 })).deliveries[0]).toMatchObject({ recipient: 'app', lastError: 'it is nobody any more' })
