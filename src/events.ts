@@ -41,7 +41,8 @@ const tells = <Details>(): Details => undefined as Details
 /** What the server tells. */
 export const OWN_EVENTS = {
   'user.registered': tells<{ readonly changes: Changes }>(),
-  'user.changed': tells<{ readonly changes: Changes }>(),
+  /** `noWayIn` where it took the address away by which alone they could sign in. */
+  'user.changed': tells<{ readonly changes: Changes; readonly noWayIn?: true }>(),
   /** Every session and token of theirs ended with the old one. */
   'user.password_changed': tells<Ended>(),
   /** Every session and token of theirs ended, as somebody asked who may: the actor. They may sign in again. */

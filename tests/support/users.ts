@@ -46,7 +46,16 @@ export async function openUsers(production = false, rows?: TestDatabase): Promis
   const passwords = createPasswords(counted, djangoPasswords)
   const audit = createAudit(database, log)
   const box = createSecretBox(['the secret key of a test, long enough'])
-  const users = createUserRegistry({ database, audit, box, feed, passwords, production, log })
+  const users = createUserRegistry({
+    database,
+    audit,
+    box,
+    feed,
+    passwords,
+    production,
+    waysInBy: async () => ['password'],
+    log,
+  })
   const directory = createDirectory(database, feed)
   return { users, audit, directory, database, rows: ownRows, hashed: () => hashed, output }
 }

@@ -6,6 +6,7 @@ import type { FastifyReply } from 'fastify'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { message, type Words } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
+import { NoWayIn } from '../../../src/services/users/lost-ways.ts'
 import { ADMIN, type User } from '../../../src/services/users/user.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
@@ -34,6 +35,7 @@ const CHANGED_MEANWHILE = message(
 class ChangedMeanwhile extends Error {}
 /** What the field `confirm` says that an administrator has been told. */
 const LOSING_ADMIN = 'losing-admin'
+const LOSING_WAY_IN = 'losing-way-in'
 const DONE: Readonly<Record<string, Words>> = {
   registered: message('The user is registered.'),
   saved: message('Saved. Every endpoint knows it within two seconds.'),
@@ -129,11 +131,13 @@ export function addUserPage(area: OwnArea): void {
     if (Object.keys(errors).length > 0) return { errors }
     const isSelf = area.administratorOf(call.request).user.id === user.id
     const loses = user.roles.includes(ADMIN) && !rolesIn(values['roles'] ?? '').includes(ADMIN)
-    if (isSelf && loses && call.wire['confirm'] !== LOSING_ADMIN) {
+    const { confirm: said = '' } = call.wire
+    const confirmed = typeof said === 'string' ? said.split(' ') : []
+    if (isSelf && loses && !confirmed.includes(LOSING_ADMIN)) {
       const roles = message(
         'This is your own account: without admin you cannot come back here. Save once more if you mean it.',
       )
-      return { errors: { roles }, confirm: LOSING_ADMIN }
+      return { errors: { roles }, confirm: [...confirmed, LOSING_ADMIN].join(' ') }
     }
     const changes = changesOf(values, shown)
     if (Object.keys(changes).length === 0) return undefined
@@ -141,10 +145,17 @@ export function addUserPage(area: OwnArea): void {
       if (versionOf(now) !== versionOf(user)) throw new ChangedMeanwhile()
     }
     try {
-      const options = { keepOneWith: ADMIN, mayRename: true, judge }
+      const keepsWayIn = !confirmed.includes(LOSING_WAY_IN)
+      const options = { keepOneWith: ADMIN, mayRename: true, judge, keepsWayIn }
       const result = await attempt(async () => oauth.users.update(user, changes, options))
       return 'errors' in result ? result : undefined
     } catch (error) {
+      if (error instanceof NoWayIn) {
+        const email = message(
+          'Without this verified address the user has no way to sign in. Save once more if you mean it, or make a link for a password first.',
+        )
+        return { errors: { email }, confirm: [...confirmed, LOSING_WAY_IN].join(' ') }
+      }
       if (!(error instanceof ChangedMeanwhile)) throw error
       return { errors: { [FORM]: CHANGED_MEANWHILE } }
     }

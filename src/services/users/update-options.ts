@@ -21,6 +21,8 @@ export type Also = (query: Query, note: Note, userId: string) => Promise<void>
 export interface UpdateOptions extends ImportedUser, Kept {
   /** Whether a `username` of another lookup form renames them; else it is refused, as it mostly is another user who is meant. */
   mayRename?: boolean
+  /** Whether an address stays without which they have no way in: it throws `NoWayIn` then. By default it goes, and the audit log tells it. */
+  keepsWayIn?: boolean
   /** Whether they may sign in from then on: what `enable` and `disable` do. By default, it is left as it is. */
   enabled?: boolean | undefined
   /** Asked of the user as they are when they are changed: what it throws is thrown, and nothing is done. */

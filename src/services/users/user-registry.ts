@@ -16,6 +16,7 @@ import type { Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { createHashChosen, type Chooser } from './chosen-passwords.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
+import { tellLostWay } from './lost-ways.ts'
 import { touchGroups } from './role-changes.ts'
 import type { Also, ImportedUser, Judge, UpdateOptions } from './update-options.ts'
 import { passwordMark } from './password-resets.ts'
@@ -89,6 +90,8 @@ export interface UserRegistryOptions extends UserAuthenticationOptions {
   feed: ChangeFeed
   /** A production start refuses short passwords; a development start warns of them. */
   production: boolean
+  /** How they can sign in, asked in the transaction of a change. */
+  waysInBy: (query: Query, userId: string) => Promise<readonly string[]>
 }
 
 /** @internal */
@@ -181,7 +184,9 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
       if (keepOneWith !== undefined && (!row.roles.includes(keepOneWith) || isEnding))
         assertKept(keepOneWith, holders, row.id)
       const changes = changesBetween(membersOf(before), membersOf(row))
-      if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: row.id, details: { changes } })
+      const lost = await tellLostWay(query, options, [before, row], laid)
+      if (Object.keys(changes).length > 0)
+        note({ type: 'user.changed', user: row.id, details: { changes, ...lost } })
       if (passwordHash !== null) await endWithPassword(query, note, row.id)
       await also?.(query, note, row.id)
       const after = await lay(query, note, row, laid)

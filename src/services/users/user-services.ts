@@ -83,12 +83,13 @@ export function createUserServices(options: UserServicesOptions): UserServices {
     feed,
     passwords,
     production,
+    waysInBy: async (query, id) => records.waysInBy(query, id),
     log,
   })
   const lasting = { idle: config.OIDC_SESSION_IDLE, expire: config.OIDC_SESSION_EXPIRE }
   const sessions = createSessions(database, audit, lasting)
   const consents = createConsents(database, audit, doors, audiences, givenBeside)
-  const records = createUserRecords({
+  const records: UserRecordKeeper = createUserRecords({
     database,
     audit,
     feed,

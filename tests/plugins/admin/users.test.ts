@@ -96,7 +96,7 @@ test('what is wrong is said at its field, and all that was typed but the passwor
 
 test('an edit changes what was changed; an address that is not theirs is not confirmed', async () => {
   const address = { formatted: 'All in one', country: 'IS' }
-  const { id } = await users.create({ username: 'edited', 'name#de': 'Bearbeitet', address, email: 'a@example.com', email_verified: true, roles: ['staff'] })
+  const { id } = await users.create({ username: 'edited', 'name#de': 'Bearbeitet', address, email: 'a@example.com', email_verified: true, roles: ['staff'], password: 'a password of edited' })
   const page = await open(id)
   expect(findForm(page, 'user')!.fields).toMatchObject({ email: 'a@example.com', email_verified: 'yes', roles: 'staff', country: 'IS' })
   const saved = await agent.submit(page, 'user', { name: 'Edited', roles: 'staff lead', email_verified: 'no', website: 'https://example.com' })
@@ -401,3 +401,24 @@ test('a user that is not there has no page, and nothing can be done to them', as
   for (const id of ['', 'no id', '00000000-0000-0000-0000-000000000000'])
     expect((await open(id)).status).toBe(404)
 })
+
+test('an address by which alone a user gets in goes when it is asked for twice, and the audit log tells it; programs are not asked', async () => {
+  const { id } = await users.create({ username: 'mailed', email: 'mailed@example.com', email_verified: true })
+  const asked = await agent.submit(await open(id), 'user', { email: 'other@example.com', email_verified: 'no' })
+  expect([asked.status, asked.body]).toEqual([400, expect.stringContaining('Without this verified address the user has no way to sign in.')])
+  expect((await users.get(id)).claims['email']).toBe('mailed@example.com')
+  const saved = await agent.submit(asked, 'user', {})
+  expect([saved.status, doneOn(saved)]).toEqual([200, 'Saved. Every endpoint knows it within two seconds.'])
+  expect((await users.get(id)).claims).toMatchObject({ email: 'other@example.com', email_verified: false })
+  expect((await lastEvent(id, 'user.changed'))!.details).toMatchObject({ noWayIn: true })
+
+  const other = await users.create({ username: 'directed', email: 'directed@example.com', email_verified: true })
+  await users.update('directed', { email: 'moved@example.com', email_verified: true })
+  expect((await lastEvent(other.id, 'user.changed'))!.details).not.toHaveProperty('noWayIn')
+  await users.update('directed', { email: null })
+  expect((await lastEvent(other.id, 'user.changed'))!.details).toMatchObject({ noWayIn: true, changes: { email: ['moved@example.com', null] } })
+  // Who has a password can go without.
+  const kept = await users.create({ username: 'typed', email: 'typed@example.com', email_verified: true, password: 'a password of typed' })
+  expect((await agent.submit(await open(kept.id), 'user', { email: '' })).status).toBe(200)
+  expect((await lastEvent(kept.id, 'user.changed'))!.details).not.toHaveProperty('noWayIn')
+}) // prettier-ignore
