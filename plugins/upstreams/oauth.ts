@@ -14,6 +14,7 @@ import { failing } from './failures.ts'
 import { GITHUB_DIALECT } from './github.ts'
 import { assertSendable, callbackOf, createAssertSafe, guarded, isSubject } from './outbound.ts'
 import type { Provider } from './provider.ts'
+import { withTokenAnswer } from './token-answer.ts'
 
 /** By what is registered of it. */
 function dialectOf(upstream: Upstream): Dialect {
@@ -52,7 +53,7 @@ export function createOAuth(fastify: FastifyInstance): Provider {
       {},
       authentication(library, upstream),
     )
-    config[library.customFetch] = withErrorStatus(guarded(fetch))
+    config[library.customFetch] = withTokenAnswer(guarded(fetch))
     // Whether it may be plain http is for the guarded way out to say.
     library.allowInsecureRequests(config)
     return config
@@ -118,19 +119,6 @@ function authentication(library: typeof Library, upstream: Upstream): Library.Cl
   return dialectOf(upstream).authenticationMethod === 'client_secret_post'
     ? library.ClientSecretPost(secret)
     : library.ClientSecretBasic(secret)
-}
-
-/** Some say their errors with the status 200: then they are what RFC 6749 §5.2 says with 400. An ID token that nobody asked for is not read. */
-function withErrorStatus(fetch: Library.CustomFetch): Library.CustomFetch {
-  return async (address, options) => {
-    const response = await fetch(address, options)
-    const said = response.status === 200 ? parseJson(await response.clone().text()) : undefined
-    if (!isObject(said)) return response
-    const { id_token: _unasked, ...body } = said
-    const status = typeof body['error'] === 'string' ? 400 : 200
-    const headers = { 'content-type': response.headers.get('content-type') ?? '' }
-    return new Response(JSON.stringify(body), { status, headers })
-  }
 }
 
 /** Throws with what it answered, where that is no success. */

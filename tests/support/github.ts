@@ -20,6 +20,8 @@ export interface GitHubLie {
   /** Of the redirect back. */
   readonly answer?: Record<string, string>
   readonly token?: readonly [number, unknown]
+  /** Of the token endpoint, as a form whatever is asked for: laid over its members, null for none. */
+  readonly form?: Readonly<Record<string, string | null>>
   readonly user?: readonly [number, unknown]
   readonly emails?: readonly [number, unknown]
 }
@@ -139,6 +141,12 @@ export async function startGitHub(
       if (asks === 'POST /login/oauth/access_token') {
         if (lie.token !== undefined) return send(response, lie.token)
         const answer = exchange(new URLSearchParams(request.body))
+        if (lie.form !== undefined) {
+          const said = Object.entries({ ...answer, ...lie.form }).filter(([, value]) => value !== null)
+          return response
+            .writeHead(200, { 'content-type': 'Application/x-www-form-urlencoded' })
+            .end(new URLSearchParams(said as [string, string][]).toString())
+        }
         if (request.headers.accept?.includes('application/json') === true)
           return send(response, [200, answer])
         return response

@@ -187,6 +187,29 @@ describe('by GitHub', () => {
   }) // prettier-ignore
 })
 
+test.each([
+  ['as they were', {}],
+  ['without a type', { token_type: null, expires_in: '3600' }],
+  ['with a time that is empty', { expires_in: '' }],
+] as const)('a token that comes as a form is read: %s', async (_what, form) => {
+  github.lie({ form })
+  const { page, agent } = await comeBy('octocat', 'plain')
+  github.lie({})
+  answerOf(await allow(agent, page))
+})
+
+test.each([
+  ['an error', { error: 'slow_down', access_token: null }, 'slow_down'],
+  ['many members', Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`m${n}`, 'x'])), 'a sign-in by an upstream failed'],
+] as const)('a form with %s signs nobody in', async (_what, form, reason) => {
+  const from = server.output().length
+  github.lie({ form })
+  const { page } = await comeBy('octocat', 'plain')
+  github.lie({})
+  expect(errorOn(page)).toBeDefined()
+  expect(server.output().slice(from)).toContain(reason)
+}) // prettier-ignore
+
 describe('what goes wrong there', () => {
   test('who cancels reads so, and can try again', async () => {
     const { page, agent } = await comeBy('')
@@ -222,6 +245,18 @@ describe('what goes wrong there', () => {
     expect(log).toContain(reason)
     expect(log).not.toMatch(/gho_|100% of it|a code of somebody else/)
     expect((await users.search('')).found.length).toBe(accounts)
+  }) // prettier-ignore
+
+  test('what it says itself is in the log as its own: in quotation marks, on one line, and not at length', async () => {
+    const from = server.output().length
+    const error_description = `it's "your" fault\r\n{"level":60}\u202e${'x'.repeat(5000)}`
+    github.lie({ token: [400, { error: 'invalid_grant', error_description }] })
+    await comeBy('octocat')
+    github.lie({})
+    const [line] = server.output().slice(from).split('\n').filter((one) => one.includes('a sign-in by an upstream failed'))
+    const { reason } = JSON.parse(line!) as { reason: string }
+    expect(reason).toMatch(/; it says "invalid_grant", "it's 'your' fault \{'level':60\} x+…"/)
+    expect(reason.length).toBeLessThan(800)
   }) // prettier-ignore
 
   test.each([
