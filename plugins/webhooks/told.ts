@@ -20,7 +20,7 @@ export function storedOf(url: string, event: AuditEvent): Bag {
 
 /** Without where it came from, and of changes what was changed alone: what is told of somebody cannot be forgotten with them. */
 function toldOf(event: AuditEvent) {
-  const { address: _address, details, ...data } = auditEventToWire(event) as Bag & { details: Bag }
+  const { address: _address, details, actor, ...data } = auditEventToWire(event) as Bag & { details: Bag }
   const shown = Object.entries(details).flatMap(([name, value]) => {
     if (PERSONAL.has(name)) return []
     return [[name, name === 'changes' && isObject(value) ? Object.keys(value) : value] as const]
@@ -28,6 +28,15 @@ function toldOf(event: AuditEvent) {
   return {
     type: event.type,
     timestamp: data['at'],
-    data: { ...data, details: Object.fromEntries(shown) },
+    data: {
+      ...data,
+      actor: isCommand(event) ? { kind: 'command' } : actor,
+      details: Object.fromEntries(shown),
+    },
   }
+}
+
+/** Whose account on which machine ran it is for the audit log alone: it is a name by which people sign in to that machine. */
+function isCommand({ actor }: AuditEvent): boolean {
+  return actor.kind === 'command'
 }

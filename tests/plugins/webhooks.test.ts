@@ -4,6 +4,7 @@ import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import type { NewEvent } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { runAs } from '../../src/services/audit/origin.ts'
 import { parseWebhook, type Webhook as Webhook_ } from '../../src/settings/webhooks.ts'
 import { startReceiver, type Received } from '../support/receiver.ts'
 import { startBeside, startServer, type TestServer } from '../support/server.ts'
@@ -61,6 +62,15 @@ test('what is asked for is told, signed, and nothing else', async () => {
     data: { id: event!.id, at, type: 'user.registered', count: 1, actor: { kind: 'server' }, user: id, details: { changes: ['username', 'roles', 'email'] } },
   })
   expect(server.output()).not.toContain(FIRST)
+}) // prettier-ignore
+
+test('that a command did it is told, and not which account ran it', async () => {
+  const server = await start(`${origin}/commanded ${FIRST} user.registered`)
+  const { id } = await runAs({ kind: 'command', id: 'an-account-of-the-machine' }, async () => server.server.oauth.users.create({ username: 'commanded' }))
+  const told = () => toldAt('/commanded').filter(({ data }) => data['user'] === id).map(({ data }) => data['actor'])
+  await until(() => expect(told()).toContainEqual({ kind: 'command' }))
+  const [event] = (await server.server.oauth.audit.list({ type: 'user.registered', user: id })).events
+  expect(event!.actor).toEqual({ kind: 'command', id: 'an-account-of-the-machine' })
 }) // prettier-ignore
 
 test('a sign-in and what it leads to are told; what is tried in vain is not', async () => {
