@@ -7,7 +7,7 @@ import type { Failure, FailureForm } from '../doors/failure-form.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import { UnreadableError } from '../services/keys/secret-box.ts'
 import { lineOf } from '../services/shedding.ts'
-import { isUnavailable } from '../store/failures.ts'
+import { isOfFetch, isUnavailable } from '../store/failures.ts'
 import { kernelOf } from './kernel-of.ts'
 import { BearerError, VerificationUnavailable } from '../../plugins/require-scope/bearer-error.ts'
 
@@ -71,6 +71,15 @@ export function toOAuthError(error: unknown, request: FastifyRequest): OAuthErro
       cause: error,
     })
   }
+  if (isOfFetch(error))
+    return new OAuthError(
+      'server_error',
+      `an address that this depends on does not answer; its id is ${request.id}`,
+      {
+        status: 502,
+        cause: error,
+      },
+    )
   const status = (error as Partial<FastifyError> | null)?.statusCode
   if (status !== undefined && status >= 400 && status < 500) {
     const description = REFUSED[status] ?? 'the request is malformed'

@@ -11,6 +11,8 @@ const NETWORK = /^(?:ECONN|EPIPE|ENOENT|EACCES|ETIMEDOUT|EHOSTUNREACH|ENETUNREAC
 /** Of Node's TLS (its documentation, "X509 certificate error codes"): what is no certificate of the server's, or no more. */
 const TLS =
   /^(?:ERR_(?:TLS|SSL)_|CERT_|CRL_|DEPTH_ZERO_|ERROR_IN_C|HOSTNAME_MISMATCH$|INVALID_(?:CA|PURPOSE)$|PATH_LENGTH_EXCEEDED$|SELF_SIGNED_CERT|UNABLE_TO_(?:DECODE|DECRYPT|GET|VERIFY)_)/
+/** Of Node's `fetch`, before and within the answer. */
+const FETCH = /^(?:fetch failed|terminated)$/
 const CLOSED = /cannot use a pool after calling end/i
 const DRIVER =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|SSL connections?$|^SASL: |client has encountered a connection error|cannot use a pool after calling end/i
@@ -67,8 +69,19 @@ export function isClosed(error: unknown): boolean {
   return error instanceof Error && CLOSED.test(error.message)
 }
 
+/**
+ * Whether it is a `fetch` that failed, as of a plugin: its reasons have the names that those of a connection to the database have, and no driver ever
+ * fails by it (the Fetch standard has it throw a TypeError).
+ */
+export function isOfFetch(error: unknown): boolean {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
+    if (at instanceof TypeError && FETCH.test(at.message)) return true
+  return false
+}
+
 /** Whether the database is away or cannot take the statement now; the caller answers 503 and may be asked again. */
 export function isUnavailable(error: unknown): boolean {
+  if (isOfFetch(error)) return false
   const code = sqlState(error)
   if (code !== undefined && [UNAVAILABLE, NETWORK, TLS].some((codes) => codes.test(code))) return true
   if (code !== undefined && RETRYABLE.has(code)) return true

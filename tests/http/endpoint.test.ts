@@ -5,7 +5,9 @@ import { Type } from 'typebox'
 import type { ClientAuthentication } from '../../src/doors/client.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import { createClient } from '../support/clients.ts'
+import { startReceiver } from '../support/receiver.ts'
 import { startServer } from '../support/server.ts'
+import { freePort } from '../support/settings.ts'
 import { authorizationUrl, SEED } from '../support/sign-in.ts'
 import { createUserAgent } from '../support/user-agent.ts'
 
@@ -39,6 +41,12 @@ function addWatchers({ oauth }: FastifyInstance): void {
       await oauth.parseApproval(client, { ...wire, scope: 'openid', client_secret: 'of a plugin' })
       return {}
     },
+  })
+  oauth.registerEndpoint({
+    path: '/asking',
+    metadata: 'asking_endpoint',
+    parameters: Type.Object({ address: Type.String() }),
+    handle: async ({ address }) => ({ status: (await fetch(address)).status }),
   })
   oauth.registerGrant({
     type: 'watched',
@@ -77,6 +85,16 @@ test.each(['client_secret_post', 'asserting'])(
     }
   },
 )
+
+test('an address that a plugin asks by itself, and that does not answer, is not told as the database', async () => {
+  const { clientId: client_id, clientSecret: client_secret } = await createClient(server, { token_endpoint_auth_method: 'client_secret_post' })
+  const there = await startReceiver((_request, response) => response.end())
+  for (const address of [`http://127.0.0.1:${await freePort()}/`, `https://127.0.0.1:${there.port}/`, 'http://nowhere.invalid/']) {
+    const answer = await server.post('/asking', { client_id, client_secret, address })
+    expect([answer.status, await answer.json()]).toEqual([502, { error: 'server_error', error_description: expect.stringContaining('does not answer; its id is') as string }])
+  }
+  expect(server.output()).not.toContain('the database does not answer')
+}) // prettier-ignore
 
 test('nor does a parameter see a secret that was sent to the authorization endpoint', async () => {
   const address = authorizationUrl(server, { watched: 'yes', client_secret: 'by mistake' })
