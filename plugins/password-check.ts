@@ -1,9 +1,11 @@
 /** Whether a password is somebody's, throttled: wherever one is asked for, guesses count together. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { PasswordAnswer, PasswordSource } from '../src/doors/password-source.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { usernameKey } from '../src/protocol/username.ts'
 import { LIMITS, type ThrottleLimits } from '../src/services/throttle/throttle-limits.ts'
 import type { Throttle } from '../src/services/throttle/throttle.ts'
+import type { Candidate } from '../src/services/users/user-authentication.ts'
 import type { User } from '../src/services/users/user.ts'
 import type { OAuth } from './oauth.ts'
 
@@ -34,25 +36,75 @@ export type PasswordCheck = (
   request: FastifyRequest,
 ) => Promise<User | null>
 
+/** Who it is, or why they cannot be let in; null as `PasswordCheck`. */
+export type SignInCheck = (
+  username: string,
+  password: string,
+  request: FastifyRequest,
+) => Promise<PasswordAnswer>
+
 /** Of each server, the one that the first of these places has taken: guesses count together. */
 const throttles = new WeakMap<OAuth, Throttle>()
 
-/** Wherever a password is asked for. */
+/** Wherever a password of ours is asked for. */
 export function createPasswordCheck(fastify: FastifyInstance): PasswordCheck {
+  const attempt = createAttempt(fastify)
+  return async (whom, password, request) =>
+    attempt(whom, request, async (candidate) => candidate.authenticate(password))
+}
+
+/** Where people sign in: by a password of ours, or else by that of a source which has theirs. */
+export function createSignInCheck(fastify: FastifyInstance): SignInCheck {
+  const attempt = createAttempt(fastify)
+  const sources = (): PasswordSource[] => [...fastify.oauth.owners('passwordSource').values()]
+
+  async function askOthers(username: string, password: string): Promise<Elsewhere | null> {
+    if (password === '') return null
+    for (const source of sources()) {
+      const answer = await source.check({ username, password })
+      if (answer !== null) return { answer }
+    }
+    return null
+  }
+
+  return async (username, password, request) => {
+    const found = await attempt(username, request, async (candidate) =>
+      candidate.authenticate(password, async () => askOthers(username, password)),
+    )
+    if (found === null) return null
+    return 'answer' in found ? found.answer : { user: found }
+  }
+}
+
+interface Elsewhere {
+  readonly answer: NonNullable<PasswordAnswer>
+}
+
+/** Nothing was found out by what was not asked. */
+const isUnknown = (found: object): boolean =>
+  'answer' in found && ((found as Elsewhere).answer as { status?: number }).status === 503
+
+type Attempt = <T extends object>(
+  whom: string | User,
+  request: FastifyRequest,
+  check: (candidate: Candidate) => Promise<T | null>,
+) => Promise<T | null>
+
+function createAttempt(fastify: FastifyInstance): Attempt {
   const { oauth, browser } = fastify
   const throttle = throttles.get(oauth) ?? oauth.throttle('user', GUESSES)
   throttles.set(oauth, throttle)
   const { users } = kernelOf(fastify)
-  return async (whom, password, request) => {
+  return async (whom, request, check) => {
     const username = typeof whom === 'string' ? whom : whom.username
     const candidate = await users.candidate(whom)
     const mark = await browser.markOf(request, candidate.whom)
     const attempt = await throttle.attempt(usernameKey(username), request.ip, mark)
     try {
-      const user = await candidate.authenticate(password)
-      if (user === null) await attempt.failed()
-      else attempt.succeeded()
-      return user
+      const found = await check(candidate)
+      if (found === null) await attempt.failed()
+      else if (!isUnknown(found)) attempt.succeeded()
+      return found
     } finally {
       attempt.abandoned()
     }

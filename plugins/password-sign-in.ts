@@ -8,7 +8,8 @@ import { message, type Words } from '../src/protocol/message.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { type Waiting, waitFor } from '../src/http/wait.ts'
-import { createPasswordCheck, PASSWORD_ACR, PASSWORD_AMR } from './password-check.ts'
+import { keptElsewhere } from './kept-elsewhere.ts'
+import { createSignInCheck, PASSWORD_ACR, PASSWORD_AMR } from './password-check.ts'
 
 declare module './pages/models.ts' {
   interface Pages {
@@ -32,7 +33,7 @@ export interface PasswordElement {
 const REFUSED = message('That user name and password do not match.')
 
 async function passwordSignIn(fastify: FastifyInstance): Promise<void> {
-  const authenticate = createPasswordCheck(fastify)
+  const authenticate = createSignInCheck(fastify)
   const parse = compileParameters(
     Type.Object({ username: Type.Optional(Type.String()), password: Type.Optional(Type.String()) }),
   )
@@ -47,7 +48,8 @@ async function passwordSignIn(fastify: FastifyInstance): Promise<void> {
   /** Whoever has another way in is not asked for a password that they never had. */
   async function neverHadOne({ id }: User): Promise<boolean> {
     const ways = await fastify.oauth.users.waysIn(id)
-    return ways.length > 0 && !ways.includes('password')
+    if (ways.length === 0 || ways.includes('password')) return false
+    return (await keptElsewhere(fastify.oauth, id)) === null
   }
 
   const element = (username: string): SignInElement => ({
@@ -75,8 +77,14 @@ async function passwordSignIn(fastify: FastifyInstance): Promise<void> {
     async submit(_asked, wire, call) {
       const { username = '', password = '' } = parse(wire)
       try {
-        const user = await authenticate(username, password, call.request)
-        if (user !== null) return { proof: { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR } }
+        const answer = await authenticate(username, password, call.request)
+        if (answer !== null && 'user' in answer)
+          return { proof: { user: answer.user, amr: PASSWORD_AMR, acr: PASSWORD_ACR } }
+        if (answer !== null) {
+          const { refused: why, status = 403, seconds } = answer
+          if (seconds !== undefined) call.reply.header('retry-after', seconds)
+          return refused(username, why, status, null)
+        }
       } catch (error) {
         return toWait(error, username, call)
       }

@@ -34,6 +34,7 @@ import jarm from '../plugins/authorize/jarm.ts'
 import jwks from '../plugins/jwks.ts'
 import jwtIntrospection from '../plugins/jwt-introspection.ts'
 import language from '../plugins/language.ts'
+import ldap from '../plugins/ldap/index.ts'
 import login from '../plugins/login.ts'
 import pages from '../plugins/pages/index.ts'
 import mail from '../plugins/mail/index.ts'
@@ -97,6 +98,7 @@ export const PLUGINS = [
   interaction,
   login,
   passwordSignIn,
+  ldap,
   signIn,
   consent,
   responseModes,

@@ -18,6 +18,7 @@ import type { Delivery } from './outbound.ts'
 import type { Representation } from './representation.ts'
 import type { SenderConstraint } from './sender-constraint.ts'
 import type { MailTransport } from './mail.ts'
+import type { PasswordSource } from './password-source.ts'
 import type { Profile } from './profile.ts'
 import type { SignInLink, SignInMethod, SignOutNotice, SignOutWay } from './sign-in.ts'
 
@@ -41,6 +42,8 @@ export interface Dispatched {
   delivery: Delivery
   /** By its name in addresses. */
   signInMethod: SignInMethod
+  /** By a name of its own. */
+  passwordSource: PasswordSource
   /** `default` alone. */
   mailTransport: MailTransport
   /** By the scheme of an entry of KEYS. */

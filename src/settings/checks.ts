@@ -8,6 +8,7 @@ import { connectionOf } from '../protocol/connection-url.ts'
 import { ConfigError, type SettingValues } from '../setting-value.ts'
 import type { Settings } from './index.ts'
 import { assertProfiles } from './profile-locks.ts'
+import { ldapConfig } from './ldap.ts'
 import { parseWebhook } from './webhooks.ts'
 
 /** `given`: by whoever set them, without defaults. Throws `ConfigError` for the first that is wrong. */
@@ -25,6 +26,7 @@ export function assertSettings(settings: Settings, given: SettingValues): void {
   assertRegistration(settings)
   assertStatementIssuers(settings)
   assertWebhooks(settings)
+  ldapConfig(settings)
   assertProfiles(settings, given)
   assertBrandLinks(settings)
 }

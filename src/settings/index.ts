@@ -4,6 +4,7 @@
  */
 import type { Static } from 'typebox'
 import { Type } from '../protocol/schema.ts'
+import { LdapSettings } from './ldap.ts'
 import { PageSettings } from './pages.ts'
 import { ProcessSettings } from './process.ts'
 import { ProtocolSettings } from './protocol.ts'
@@ -12,6 +13,7 @@ import { UpkeepSettings } from './upkeep.ts'
 export const Settings = Type.Object({
   ...ProcessSettings,
   ...ProtocolSettings,
+  ...LdapSettings,
   ...PageSettings,
   ...UpkeepSettings,
 })

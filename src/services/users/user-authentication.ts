@@ -17,8 +17,12 @@ import { toUser, type User } from './user.ts'
 export interface Candidate {
   /** Of whose browsers it is asked whether they are known: who it is, or nobody, where that was looked up, and else what was typed. */
   readonly whom: Pick<User, 'id' | 'username'> | string
-  /** As `UserAuthentication.authenticate`. */
+  /**
+   * As `UserAuthentication.authenticate`. Where the password is none of ours, `elsewhere` is asked: what it answers is the answer, and null is a
+   * failed sign-in as any other.
+   */
   authenticate(password: string): Promise<User | null>
+  authenticate<T extends object>(password: string, elsewhere: () => Promise<T | null>): Promise<User | T | null>
 }
 
 export interface UserAuthentication {
@@ -83,12 +87,13 @@ export function createUserAuthentication({
     const found = await lookUp(meant)
     return {
       whom: found === undefined ? typed : (found.row ?? { id: NIL, username: typed }),
-      async authenticate(password) {
+      async authenticate<T extends object>(password: string, elsewhere?: () => Promise<T | null>) {
         const row = found === undefined ? await findRowByName(database, typed) : found.row
         const proven = await passwords.verify(password, row?.passwordHash ?? null)
         if (!proven || row === undefined || row.disabledAt) {
-          observeFailure(typed, row)
-          return null
+          const other = (await elsewhere?.()) ?? null
+          if (other === null) observeFailure(typed, row)
+          return other
         }
         void rehash(row, password)
         return toUser(row)

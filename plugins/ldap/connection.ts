@@ -1,0 +1,138 @@
+/**
+ * One connection to the directory, for one question: under TLS where that is asked for, and as the service. It is never opened anew by itself,
+ * since what was to go by TLS would then go without. `ldapts` is loaded with the first.
+ */
+import { readFile } from 'node:fs/promises'
+import { connect as connectPlain, isIP, type Socket } from 'node:net'
+import { connect as connectTls, type ConnectionOptions } from 'node:tls'
+import type { Client } from 'ldapts'
+import type { LdapConfig } from '../../src/settings/ldap.ts'
+
+/**
+ * Why there is no answer: `unreachable` is a matter of the network or of time, `unusable` one of settings. Its message is for operators: it
+ * has no password.
+ */
+export class DirectoryFailure extends Error {
+  override readonly name = 'DirectoryFailure'
+  readonly failure: 'unreachable' | 'unusable'
+
+  constructor(failure: 'unreachable' | 'unusable', why: string, options?: ErrorOptions) {
+    super(why, options)
+    this.failure = failure
+  }
+}
+
+export interface Connection {
+  readonly client: Client
+  /** As the entry that looks people up; nothing where nobody is named. Milliseconds that it took. */
+  bindAsService(): Promise<number>
+}
+
+/** Milliseconds for everything that one question takes. */
+export const PATIENCE = 5000
+
+/** Runs `work` over a connection that is gone afterwards. Throws `DirectoryFailure`. */
+export async function withConnection<T>(
+  config: LdapConfig,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const sockets: Socket[] = []
+  let timer: NodeJS.Timeout | undefined
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    const late = () => reject(new DirectoryFailure('unreachable', `it did not answer within ${PATIENCE / 1000} s`))
+    timer = setTimeout(late, PATIENCE)
+  })
+  try {
+    return await Promise.race([ask(config, sockets, work), tooLate])
+  } catch (error) {
+    throw toFailure(error)
+  } finally {
+    clearTimeout(timer)
+    for (const socket of sockets) socket.destroy()
+  }
+}
+
+async function ask<T>(
+  config: LdapConfig,
+  sockets: Socket[],
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const { Client } = await import('ldapts')
+  const tls = await tlsOptions(config)
+  const socket = await open(config, tls, sockets)
+  let isUsed = false
+  const client = new Client({
+    url: `ldap://${config.url.host}`,
+    // What lost its connection opens another one, plain, and would go on over that.
+    createConnection: (() => {
+      if (isUsed) throw new DirectoryFailure('unreachable', 'the connection was lost')
+      isUsed = true
+      return socket
+    }) as unknown as typeof connectPlain,
+  })
+  if (config.startTls) await client.startTLS(tls)
+  const bindAsService = async (): Promise<number> => {
+    if (config.service === null) return 0
+    const begun = performance.now()
+    try {
+      await client.bind(config.service.dn, config.service.password)
+    } catch (error) {
+      if (codeOf(error) === undefined) throw error
+      throw new DirectoryFailure('unusable', `it does not let LDAP_BIND_DN in: ${whyOf(error)}`, { cause: error })
+    }
+    return performance.now() - begun
+  }
+  await bindAsService()
+  return work({ client, bindAsService })
+}
+
+async function tlsOptions({ url, caFile }: LdapConfig): Promise<ConnectionOptions> {
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const ca = caFile === undefined ? undefined : await readFile(caFile, 'utf8').catch((error: unknown) => {
+    throw new DirectoryFailure('unusable', `LDAP_CA_FILE cannot be read: ${(error as Error).message}`)
+  })
+  return {
+    host,
+    minVersion: 'TLSv1.2',
+    ...(ca === undefined ? {} : { ca }),
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+  }
+}
+
+async function open({ url }: LdapConfig, tls: ConnectionOptions, sockets: Socket[]): Promise<Socket> {
+  const isTls = url.protocol === 'ldaps:'
+  const to = { host: tls.host!, port: Number(url.port === '' ? (isTls ? 636 : 389) : url.port) }
+  const socket = isTls ? connectTls({ ...tls, ...to }) : connectPlain(to)
+  sockets.push(socket)
+  await new Promise<void>((resolve, reject) => {
+    socket.once(isTls ? 'secureConnect' : 'connect', resolve)
+    socket.once('error', reject)
+  })
+  socket.removeAllListeners('error')
+  // Between two questions nobody else hears of it.
+  socket.on('error', () => {})
+  return socket
+}
+
+/** The result code of the directory (RFC 4511 §4.1.9); undefined for what it has not said. */
+export function codeOf(error: unknown): number | undefined {
+  const { code } = (error ?? {}) as { code?: unknown }
+  return typeof code === 'number' ? code : undefined
+}
+
+/** Busy and unavailable; else the directory does not do what the settings have it asked. */
+const PASSING: ReadonlySet<number> = new Set([51, 52])
+
+function toFailure(error: unknown): DirectoryFailure {
+  if (error instanceof DirectoryFailure) return error
+  const code = codeOf(error)
+  const failure = code === undefined || PASSING.has(code) ? 'unreachable' : 'unusable'
+  return new DirectoryFailure(failure, whyOf(error), { cause: error })
+}
+
+function whyOf(error: unknown): string {
+  const { message, code } = error as { message: string; code?: unknown }
+  // Of several addresses that were tried, each has its own.
+  const said = message === '' && typeof code === 'string' ? code : message
+  return said.replaceAll(/\s+/g, ' ').trim().slice(0, 300)
+}

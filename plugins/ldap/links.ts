@@ -1,0 +1,41 @@
+/** Whose account an entry of the directory is: the one link between what the entry keeps for ever and a user of ours. */
+import { hash } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import type { UserRecord, UserRecords } from '../../src/doors/user-records.ts'
+import type { LdapConfig } from '../../src/settings/ldap.ts'
+import type { Entry } from './entry.ts'
+
+/** As it is kept of a user; their export tells all of it. */
+export interface Link {
+  /** Which directory; there is one. */
+  readonly directory: 'default'
+  /** The attribute that names the entry for ever, and its value. */
+  readonly attribute: string
+  readonly subject: string
+  /** What it was called when it was read last: for administrators. */
+  readonly dn: string
+  /** The account was disabled since the entry was gone: it is enabled when that is back. */
+  readonly gone?: boolean
+}
+
+export type Links = UserRecords<Link>
+
+export const KIND = 'ldap'
+
+export function createLinks({ oauth }: FastifyInstance): Links {
+  return oauth.users.records<Link>(KIND, { unique: true, signsIn: true, most: 1 })
+}
+
+/** Of one length, however long the subject is. */
+export function linkIdOf({ idAttribute }: LdapConfig, subject: string): string {
+  return hash('sha256', ['default', idAttribute.toLowerCase(), subject].join('\0'), 'base64url')
+}
+
+export function linkOf({ idAttribute }: LdapConfig, { subject, dn }: Pick<Entry, 'subject' | 'dn'>): Link {
+  return { directory: 'default', attribute: idAttribute, subject, dn }
+}
+
+/** Null for who is none of the directory's. */
+export async function linkOfUser(links: Links, userId: string): Promise<UserRecord<Link> | null> {
+  return (await links.list(userId))[0] ?? null
+}

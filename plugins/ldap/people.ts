@@ -1,0 +1,166 @@
+/**
+ * Who of ours somebody of the directory is: who is linked with their entry, or else a new one, unless that would take somebody's name or
+ * address. A name alone links nobody: an administrator does (`latchkey ldap link`). What the directory says of them is taken over each time.
+ */
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { chosenUsernameProblem, usernameKey } from '../../src/protocol/username.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { ADMIN, type User } from '../../src/services/users/user.ts'
+import type { LdapConfig } from '../../src/settings/ldap.ts'
+import { isIn, type Person } from './directory.ts'
+import { OWNED } from './entry.ts'
+import { linkIdOf, linkOf, type Links } from './links.ts'
+
+export type Account =
+  | { readonly user: User }
+  | { readonly refused: 'taken' | 'disabled' | 'nameless' }
+
+export interface People {
+  /** Who proved that this is them, as they are from now on; a new account where they have none. */
+  admit(person: Person): Promise<Account>
+  /** What the directory says of them is theirs here, too. Answers how they are then. */
+  update(user: User, person: Person): Promise<User>
+  /** The account is theirs from now on; `taken` where the entry or the account is linked otherwise. */
+  link(user: User, person: Person): Promise<'linked' | 'already' | 'taken'>
+  /** What the groups of the directory give. */
+  rolesOf(person: Person): string[]
+}
+
+/** They were changed by somebody else since they were read. */
+class Changed extends Error {}
+/** Of changes that come at the same moment, this is tried again. */
+const TRIES = 5
+
+export function createPeople(fastify: FastifyInstance, config: LdapConfig, links: Links): People {
+  const { users } = fastify.oauth
+  const registry = kernelOf(fastify).users
+  const log: FastifyBaseLogger = fastify.log
+  const ruled = new Set(config.roles.map(({ role }) => role))
+
+  const rolesOf = ({ groups }: Person): string[] => [
+    ...new Set(config.roles.filter(({ group }) => isIn(groups, group)).map(({ role }) => role)),
+  ]
+
+  async function ownerOf({ subject }: Person): Promise<User | null> {
+    const owner = await links.owner(linkIdOf(config, subject))
+    return owner === null ? null : users.get(owner)
+  }
+
+  /** Its addresses count as verified where an operator says so. */
+  const emailOf = ({ claims }: Person): Record<string, unknown> =>
+    claims['email'] === undefined ? {} : { email: claims['email'], email_verified: config.trustEmail }
+
+  async function register(person: Person): Promise<Account> {
+    const { username } = person
+    if (username === null || chosenUsernameProblem(username) !== undefined) return { refused: 'nameless' }
+    // What looks like an address is only taken where it is theirs: somebody else may sign in by it.
+    const isTheirs = config.trustEmail && username.toLowerCase() === person.claims['email']?.toLowerCase()
+    if (username.includes('@') && !isTheirs) return { refused: 'nameless' }
+    const members = { ...person.claims, ...emailOf(person), roles: rolesOf(person), username }
+    try {
+      const user = await links.register(members, linkIdOf(config, person.subject), linkOf(config, person))
+      if (user !== null) return { user }
+    } catch (error) {
+      if (!isAbout(error, 'username') && !isAbout(error, 'email')) throw error
+    }
+    // The same person came by another process at the same moment.
+    const user = await ownerOf(person)
+    return user === null ? { refused: 'taken' } : { user }
+  }
+
+  /** Undefined where they are so already. */
+  function changesOf(user: User, person: Person): Record<string, unknown> | undefined {
+    const { email, email_verified: isVerified, ...said } = { ...person.claims, ...emailOf(person) } as Record<string, unknown>
+    const changes: Record<string, unknown> = {}
+    for (const name of OWNED.filter((one) => one !== 'email'))
+      if (user.claims[name] !== said[name]) changes[name] = said[name] ?? null
+    const isOther = user.claims['email'] !== email
+    if (isOther) Object.assign(changes, { email: email ?? null, email_verified: email === undefined ? null : isVerified })
+    // Who has confirmed it themselves keeps that.
+    else if (email !== undefined && isVerified === true && user.claims['email_verified'] !== true)
+      changes['email_verified'] = true
+    const roles = [...user.roles.filter((role) => !ruled.has(role)), ...rolesOf(person)]
+    if (roles.toSorted().join(' ') !== user.roles.toSorted().join(' ')) changes['roles'] = roles
+    const { username } = person
+    const isRenamed = username !== null && usernameKey(username) !== usernameKey(user.username)
+    if (isRenamed && !username.includes('@') && chosenUsernameProblem(username) === undefined)
+      changes['username'] = username
+    return Object.keys(changes).length === 0 ? undefined : changes
+  }
+
+  /** Without what cannot be: another's name or address, and the last administrator's role. */
+  async function lay(user: User, changes: Record<string, unknown>): Promise<User> {
+    const isSame = (now: User): void => {
+      if (now.updatedAt !== user.updatedAt) throw new Changed()
+    }
+    try {
+      const options = { judge: isSame, mayRename: true, ...('roles' in changes ? { keepOneWith: ADMIN } : {}) }
+      return await registry.update({ id: user.id }, changes, options)
+    } catch (error) {
+      const member = (['username', 'email', 'roles'] as const).find((one) => isAbout(error, one) && one in changes)
+      if (member === undefined) throw error
+      log.warn({ user: user.id, member, why: (error as Error).message }, 'not taken over from the directory')
+      const { [member]: _left, ...others } = changes
+      if (member === 'email') delete others['email_verified']
+      return Object.keys(others).length === 0 ? user : lay(user, others)
+    }
+  }
+
+  async function update(user: User, person: Person): Promise<User> {
+    let now = user
+    for (let tries = 0; ; tries++) {
+      const changes = changesOf(now, person)
+      if (changes === undefined) return now
+      try {
+        return await lay(now, changes)
+      } catch (error) {
+        if (!(error instanceof Changed) || tries === TRIES) throw error
+        now = await users.get(user.id)
+      }
+    }
+  }
+
+  /** Where the entry is now, and that it is there. */
+  async function renew(user: User, person: Person): Promise<boolean> {
+    const record = await links.get(user.id, linkIdOf(config, person.subject))
+    if (record === null) return false
+    const { gone = false, dn } = record.value
+    if (gone && user.disabled) await registry.enable({ id: user.id })
+    if (gone || dn !== person.dn) await links.replace(user.id, record, linkOf(config, person))
+    return gone
+  }
+
+  return {
+    rolesOf,
+    async admit(person) {
+      const owner = await ownerOf(person)
+      const account = owner === null ? await register(person) : { user: owner }
+      if ('refused' in account) return account
+      const wasGone = await renew(account.user, person)
+      const user = wasGone ? await users.get(account.user.id) : account.user
+      // Whoever disabled them here has the last word, whatever the directory says.
+      if (user.disabled) return { refused: 'disabled' }
+      // Who has asked for their deletion is not changed any more.
+      return { user: user.deletesAt === null ? await update(user, person) : user }
+    },
+    async update(user, person) {
+      await renew(user, person)
+      const now = await users.get(user.id)
+      return now.disabled || now.deletesAt !== null ? now : update(now, person)
+    },
+    async link(user, person) {
+      const id = linkIdOf(config, person.subject)
+      const put = await links.put(user.id, id, linkOf(config, person)).catch((error: unknown) => {
+        if (error instanceof OAuthError && error.status === 400) return false
+        throw error
+      })
+      if (put) return 'linked'
+      return (await links.owner(id)) === user.id ? 'already' : 'taken'
+    },
+  }
+}
+
+function isAbout(error: unknown, member: string): boolean {
+  return error instanceof OAuthError && error.status === 400 && error.about?.member === member
+}

@@ -1,0 +1,136 @@
+/**
+ * Whether the people of the directory are still there. Who is gone, disabled, or not found by LDAP_USER_FILTER any more is disabled here, which ends
+ * their sessions and tokens, whatever other ways to sign in they have; who is back is enabled. Asked before somebody gets another token, once
+ * in LDAP_RECHECK seconds for each process, and of everybody by `latchkey ldap sync`.
+ */
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { ADMIN, type User } from '../../src/services/users/user.ts'
+import type { LdapConfig } from '../../src/settings/ldap.ts'
+import { DirectoryFailure } from './connection.ts'
+import type { Directory } from './directory.ts'
+import { type Links, linkOfUser } from './links.ts'
+import type { People } from './people.ts'
+
+export type Standing = 'there' | 'gone' | 'kept'
+
+export interface Presence {
+  /** For the policy: throws `invalid_grant` for who is gone. While the directory does not answer, all stays as it was. */
+  assertThere(userId: string): Promise<void>
+  /** They were seen there a moment ago. */
+  note(userId: string): void
+  /** Everybody who is linked, or the first who are not there: nothing is done where that would be most of them, unless `force`. */
+  sync(options?: { force?: boolean }): Promise<SyncReport>
+}
+
+export interface SyncReport {
+  readonly seen: number
+  /** User names of who was disabled now. */
+  readonly gone: readonly string[]
+  /** User names of who would be disabled; then nobody was. */
+  readonly withheld: readonly string[]
+  /** The last administrators: they are gone there, and not here. */
+  readonly kept: readonly string[]
+}
+
+/** Users whose last look is remembered. */
+const REMEMBERED = 20_000
+/** So few may go at once whatever their share is. */
+const FEW = 10
+
+export interface PresenceOptions {
+  readonly config: LdapConfig
+  readonly directory: Directory
+  readonly links: Links
+  readonly people: People
+}
+
+export function createPresence(
+  fastify: FastifyInstance,
+  { config, directory, links, people }: PresenceOptions,
+): Presence {
+  const registry = kernelOf(fastify).users
+  const log: FastifyBaseLogger = fastify.log
+  /** Milliseconds of the process's clock, by users; the oldest first. */
+  const seen = new Map<string, number>()
+
+  function note(userId: string): void {
+    seen.delete(userId)
+    seen.set(userId, performance.now())
+    if (seen.size > REMEMBERED) seen.delete(seen.keys().next().value!)
+  }
+
+  const isFresh = (userId: string): boolean => {
+    const at = seen.get(userId)
+    return at !== undefined && performance.now() - at < config.recheck * 1000
+  }
+
+  /** Marked before they are disabled: of a process that dies in between, the next one knows who did it. */
+  async function leave(user: User): Promise<Standing> {
+    const record = await linkOfUser(links, user.id)
+    if (record === null || user.disabled) return 'gone'
+    if (record.value.gone !== true) await links.replace(user.id, record, { ...record.value, gone: true })
+    try {
+      await registry.disable({ id: user.id }, { keepOneWith: ADMIN })
+      return 'gone'
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.about?.member !== 'roles') throw error
+      log.warn({ user: user.id }, 'the last administrator is gone from the directory, and is not disabled here')
+      return 'kept'
+    }
+  }
+
+  /** Every linked user, with what the directory has of them. */
+  async function* linked() {
+    for (let after: string | undefined; ; ) {
+      const users = await registry.list(after === undefined ? {} : { after })
+      if (users.length === 0) return
+      for (const user of users) {
+        const link = await linkOfUser(links, user.id)
+        if (link !== null) yield { user, link }
+      }
+      after = users.at(-1)!.username
+    }
+  }
+
+  return {
+    note,
+    async assertThere(userId) {
+      if (config.recheck === 0 || isFresh(userId)) return
+      const link = await linkOfUser(links, userId)
+      if (link === null) return note(userId)
+      try {
+        const person = await directory.get(link.value.subject)
+        const user = await registry.get(userId)
+        if (person !== null) {
+          await people.update(user, person)
+          return note(userId)
+        }
+        if ((await leave(user)) === 'kept') return note(userId)
+      } catch (error) {
+        const isNoAnswer = error instanceof DirectoryFailure || (error instanceof OAuthError && error.status === 503)
+        if (!isNoAnswer) throw error
+        log.warn({ why: error.message }, 'the directory cannot say who is still there')
+        return
+      }
+      throw new OAuthError('invalid_grant', 'the user is not in the directory any more')
+    },
+    async sync({ force = false } = {}) {
+      const absent: User[] = []
+      let count = 0
+      for await (const { user, link } of linked()) {
+        count++
+        const person = await directory.get(link.value.subject)
+        if (person !== null) await people.update(user, person)
+        else if (!user.disabled) absent.push(user)
+      }
+      if (!force && absent.length > FEW && absent.length * 2 > count)
+        return { seen: count, gone: [], withheld: absent.map(({ username }) => username), kept: [] }
+      const gone: string[] = []
+      const kept: string[] = []
+      for (const user of absent) ((await leave(user)) === 'kept' ? kept : gone).push(user.username)
+      return { seen: count, gone, withheld: [], kept }
+    },
+  }
+}
