@@ -13,6 +13,7 @@ import { Type } from '../../src/protocol/schema.ts'
 import { ofUser } from '../../src/services/throttle/throttle-limits.ts'
 import { ASKED_MAILS } from '../mail/asked-mails.ts'
 import { readerOf } from '../mail/reader-of.ts'
+import { keptElsewhere } from '../kept-elsewhere.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { Notice } from '../pages/models.ts'
@@ -64,8 +65,14 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
     },
   })
 
+  /** Where the address is kept; null where that is here. */
+  async function keptOf(userId: string) {
+    const kept = await keptElsewhere(oauth, userId)
+    return kept?.claims.includes('email') === true ? kept : null
+  }
+
   async function show(call: PageCall, { notice = null, typed, error = null, status }: Shown) {
-    const { claims } = await userOf(call)
+    const { id, claims } = await userOf(call)
     const email = (claims['email'] as string | undefined) ?? ''
     const model = {
       ...area.target(call, PATH),
@@ -73,6 +80,7 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
       email,
       verified: claims['email_verified'] === true,
       mailed: mailed(),
+      kept: await keptOf(id),
       typed: typed ?? email,
       notice,
       error,
@@ -143,6 +151,7 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
       area.assertGenuine(call, PATH)
       const again = area.signInAgain(call, uri(PATH))
       if (again !== undefined) return again
+      if ((await keptOf(area.sessionOf(call.request).userId)) !== null) return show(call, { status: 403 })
       const typed = email.trim()
       if (typed !== '' && !isMailAddress(typed)) return show(call, { typed, error: NO_MAIL_ADDRESS })
       return change(call, typed, had !== undefined)

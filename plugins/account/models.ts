@@ -1,4 +1,5 @@
 /** What each page of the account is given. */
+import type { KeptElsewhere } from '../../src/doors/password-source.ts'
 import type { Words } from '../../src/protocol/message.ts'
 import type { FormTarget, Notice } from '../pages/models.ts'
 import type { ProfileField } from '../pages/profile-fields.ts'
@@ -36,6 +37,8 @@ export interface ProfilePage extends FormTarget {
   /** What the form was filled in from. */
   version: string
   groups: readonly { title: Words; fields: readonly ProfileField[] }[]
+  /** What is kept elsewhere, and looked at here; null for nothing. */
+  kept: (KeptElsewhere & { fields: readonly ProfileField[] }) | null
   /** What is wrong and belongs to no field; null when nothing is. */
   error: Words | null
 }
@@ -46,6 +49,8 @@ export interface EmailPage extends FormTarget {
   email: string
   verified: boolean
   typed: string
+  /** Where it is kept, where that is elsewhere; null where it is changed here. */
+  kept: KeptElsewhere | null
   /** What was done, or is not done yet; null for nothing. */
   notice: Notice | null
   error: Words | null
@@ -56,6 +61,8 @@ export interface EmailPage extends FormTarget {
 export interface SecurityPassword {
   hasPassword: boolean
   changeUri: string
+  /** Where it is kept, where that is elsewhere; null where it is none of theirs. */
+  kept: KeptElsewhere | null
   /** Null where they could not sign in without it. */
   remove: FormTarget | null
   /** What was done, or was not; null for nothing. */
@@ -73,6 +80,8 @@ export interface PasswordPage extends FormTarget {
   securityUri: string
   username: string
   hasPassword: boolean
+  /** As in `SecurityPassword`. */
+  kept: KeptElsewhere | null
   minLength: number
   errors: { current: Words | null; new: Words | null }
   /** Why another try is not looked at yet, and when it is. */

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { User } from '../../src/services/users/user.ts'
+import { keptElsewhere } from '../kept-elsewhere.ts'
 import type { PageCall } from '../pages/index.ts'
 import { createPasswordCheck } from '../password-check.ts'
 import { waitFor, type Wait } from '../../src/http/wait.ts'
@@ -28,12 +29,13 @@ export function addPassword(area: OwnArea, fastify: FastifyInstance): void {
   const isPassword = createPasswordCheck(fastify)
   const { OIDC_PASSWORD_MIN_LENGTH: minLength } = area.kernel.config
 
-  async function show(call: PageCall, { username }: User, { errors = {}, wait, saved = false }: Shown = {}) {
+  async function show(call: PageCall, { id, username }: User, { errors = {}, wait, saved = false }: Shown = {}) {
     const model = {
       ...area.target(call, PATH),
       securityUri: uri('/security'),
       username,
       hasPassword: await oauth.users.canSignInByPassword(username),
+      kept: await keptElsewhere(oauth, id),
       minLength,
       errors: { current: errors.current_password ?? null, new: errors.new_password ?? null },
       wait: wait?.advice ?? null,

@@ -4,6 +4,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { User } from '../../src/services/users/user.ts'
+import { keptElsewhere } from '../kept-elsewhere.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { Notice } from '../pages/models.ts'
@@ -15,6 +16,7 @@ import {
   typedIn,
   valuesOf,
   type Errors,
+  type ProfileField,
   type Values,
 } from '../pages/profile-fields.ts'
 import { seenVersion } from '../pages/seen-version.ts'
@@ -40,9 +42,12 @@ export function addProfile(area: OwnArea): void {
   const { oauth, kernel, serve, uri, userOf } = area
   const asked = { languages: kernel.languages.tags, asBrowser: message('As my browser') }
 
-  function show(call: PageCall, { username, claims }: User, sent: Sent) {
+  async function show(call: PageCall, { id, username, claims }: User, sent: Sent) {
     const { values = valuesOf(claims), errors = {}, notice = null } = sent
     const wrong = Object.keys(errors).length > 0
+    const kept = await keptElsewhere(oauth, id)
+    const all = groupsOf(values, errors, asked)
+    const isKept = ({ name }: ProfileField): boolean => kept?.claims.includes(name) ?? false
     const model = {
       ...area.target(call, PATH),
       username,
@@ -50,15 +55,19 @@ export function addProfile(area: OwnArea): void {
       emailUri: uri('/email'),
       notice,
       version: versionOf(claims),
-      groups: groupsOf(values, errors, asked),
+      groups: all.map(({ title, fields }) => ({ title, fields: fields.filter((field) => !isKept(field)) })),
+      kept: kept && { ...kept, fields: all.flatMap(({ fields }) => fields.filter(isKept)) },
       error: wrong ? (errors[FORM] ?? message('Please look at the marked fields.')) : null,
     }
     return call.reply.page('account-profile', model, { status: wrong ? 400 : 200 })
   }
 
   /** Undefined when it is saved. */
-  async function save(user: User, values: Values): Promise<Errors | undefined> {
+  async function save(user: User, typed: Values): Promise<Errors | undefined> {
     const shown = valuesOf(user.claims)
+    const kept = (await keptElsewhere(oauth, user.id))?.claims ?? []
+    // What is kept elsewhere stays as it is, whatever a form says.
+    const values = { ...typed, ...Object.fromEntries(kept.map((name) => [name, shown[name] ?? ''])) }
     const errors = problemsOf(values, shown)
     if (Object.keys(errors).length > 0) return errors
     const changes = changesOf(values, shown)

@@ -3,6 +3,7 @@ import { ConfigError } from '../../src/config.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { keptElsewhere } from '../kept-elsewhere.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { OwnArea } from './area.ts'
 import type { SecurityPassword } from './models.ts'
@@ -55,6 +56,7 @@ export function addSecurity(area: OwnArea): (part: SecurityPart) => void {
       return {
         hasPassword,
         changeUri: uri('/password'),
+        kept: await keptElsewhere(oauth, id),
         remove: hasPassword && others.length > 0 ? area.target(call, REMOVE) : null,
         done: typeof done === 'string' && Object.hasOwn(DONE, done) ? DONE[done]! : null,
       }

@@ -13,12 +13,13 @@ import { Type } from '../../src/protocol/schema.ts'
 import { type Wait, waitFor } from '../../src/http/wait.ts'
 import { serveNewPassword } from '../new-password-page.ts'
 import { ASKED_MAILS } from '../mail/asked-mails.ts'
+import { keptElsewhere } from '../kept-elsewhere.ts'
 import { readHere } from '../mail/read-here.ts'
 import { ofAddress, whoseIs } from '../mail/whose.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from '../password-check.ts'
-import { resetLetter } from './letter.ts'
+import { keptLetter, resetLetter } from './letter.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
@@ -65,7 +66,13 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
     }),
     async deliver({ email, back, locales }) {
       const user = await oauth.users.findByEmail(email)
-      if (user !== null) await sendLink(user, back, locales)
+      if (user === null) return
+      const kept = await keptElsewhere(oauth, user.id)
+      // A password of ours would be a second one, which whoever runs the directory does not know of.
+      if (kept === null || (await oauth.users.canSignInByPassword(user.username)))
+        return sendLink(user, back, locales)
+      const letter = keptLetter(user.username, oauth.issuer, kept)
+      await letters.send(email, letter, await language.readerOf(user, locales))
     },
   })
 

@@ -1,4 +1,7 @@
-/** What does not answer is left alone for a while: who asks meanwhile hears so at once, and one asks in their place whether it is back. */
+/**
+ * What keeps people waiting and does not answer is left alone for a while: who asks meanwhile hears so at once, and one asks in their place
+ * whether it is back. What refuses at once is asked each time, so that it is back as soon as it is.
+ */
 import { DirectoryFailure } from './connection.ts'
 
 export interface Circuit {
@@ -10,6 +13,8 @@ export interface Circuit {
 const FAILURES = 3
 /** Milliseconds. */
 const REST = 15_000
+/** Milliseconds: what fails sooner keeps nobody. */
+const SLOW = 500
 
 export function createCircuit(now: () => number = () => performance.now()): Circuit {
   let failures = 0
@@ -23,12 +28,14 @@ export function createCircuit(now: () => number = () => performance.now()): Circ
         throw new DirectoryFailure('unreachable', 'it did not answer a moment ago, and is not asked again yet')
       // In the place of all others.
       if (isOpen) isTried = true
+      const begun = now()
       try {
         const done = await work()
         failures = 0
         return done
       } catch (error) {
-        if (!(error instanceof DirectoryFailure) || error.failure === 'unusable') failures = 0
+        const isSlow = error instanceof DirectoryFailure && now() - begun >= SLOW
+        if (!isSlow) failures = 0
         else if (++failures >= FAILURES) restsUntil = now() + REST
         throw error
       } finally {

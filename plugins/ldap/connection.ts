@@ -37,13 +37,14 @@ export async function withConnection<T>(
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
   const sockets: Socket[] = []
+  const { promise: lost, reject: lose } = Promise.withResolvers<never>()
   let timer: NodeJS.Timeout | undefined
   const tooLate = new Promise<never>((_resolve, reject) => {
     const late = () => reject(new DirectoryFailure('unreachable', `it did not answer within ${PATIENCE / 1000} s`))
     timer = setTimeout(late, PATIENCE)
   })
   try {
-    return await Promise.race([ask(config, sockets, work), tooLate])
+    return await Promise.race([ask(config, { sockets, lose }, work), tooLate, lost])
   } catch (error) {
     throw toFailure(error)
   } finally {
@@ -52,14 +53,20 @@ export async function withConnection<T>(
   }
 }
 
+/** What becomes of a connection while it is used. */
+interface Fate {
+  readonly sockets: Socket[]
+  lose(error: DirectoryFailure): void
+}
+
 async function ask<T>(
   config: LdapConfig,
-  sockets: Socket[],
+  fate: Fate,
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
   const { Client } = await import('ldapts')
   const tls = await tlsOptions(config)
-  const socket = await open(config, tls, sockets)
+  const socket = await open(config, tls, fate)
   let isUsed = false
   const client = new Client({
     url: `ldap://${config.url.host}`,
@@ -99,7 +106,7 @@ async function tlsOptions({ url, caFile }: LdapConfig): Promise<ConnectionOption
   }
 }
 
-async function open({ url }: LdapConfig, tls: ConnectionOptions, sockets: Socket[]): Promise<Socket> {
+async function open({ url }: LdapConfig, tls: ConnectionOptions, { sockets, lose }: Fate): Promise<Socket> {
   const isTls = url.protocol === 'ldaps:'
   const to = { host: tls.host!, port: Number(url.port === '' ? (isTls ? 636 : 389) : url.port) }
   const socket = isTls ? connectTls({ ...tls, ...to }) : connectPlain(to)
@@ -111,6 +118,8 @@ async function open({ url }: LdapConfig, tls: ConnectionOptions, sockets: Socket
   socket.removeAllListeners('error')
   // Between two questions nobody else hears of it.
   socket.on('error', () => {})
+  // Also in between, when the client does not listen.
+  socket.on('close', () => setImmediate(() => lose(new DirectoryFailure('unreachable', 'it closed the connection'))))
   return socket
 }
 

@@ -1,28 +1,55 @@
 /** People of a directory sign in on our own page, from there to an app and back; and who must not get in that way. @needs latchkey-ldap */
 import { decodeJwt } from 'jose'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startServer, type TestServer } from '../support/server.ts'
-import { answerOf, authorize, authorizationUrl, exchange, goThrough, SEED, type Tokens } from '../support/sign-in.ts'
-import { ADA, CAROL, noSlapd, type Slapd, startSlapd } from '../support/slapd.ts'
-import { createUserAgent } from '../support/user-agent.ts'
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { Control } from 'ldapts'
+import { createAuthority } from '../support/certificates.ts'
+import { atEndOfFile } from '../support/cleanup.ts'
+import { startBeside, startServer, type TestServer } from '../support/server.ts'
+import { ALICE, authorize, authorizationUrl, exchange, refresh, SEED, type Tokens } from '../support/sign-in.ts'
+import { ADA, CAROL, noSlapd, PEOPLE, SERVICE, type Slapd, startSlapd } from '../support/slapd.ts'
+import { createUserAgent, type Page } from '../support/user-agent.ts'
+
+const SCOPES = { scope: 'openid profile email' }
+const NO_MATCH = 'That user name and password do not match.'
+const NO_ANSWER = /the directory that may know them does not answer/
 
 describe.skipIf(noSlapd)('a directory', () => {
   let slapd: Slapd
   let server: TestServer
+  let beside: TestServer
 
   beforeAll(async () => {
     slapd = await startSlapd()
-    server = await startServer(slapd.settings, { seed: SEED })
+    server = await startServer({ ...slapd.settings, TRUSTED_PROXIES: '127.0.0.1' }, { seed: SEED })
+    beside = await startBeside(server)
   })
 
+  /** Each from a network of its own, so that none waits for what others failed at. */
+  let networks = 0
+  const agentOf = ({ url }: TestServer) =>
+    createUserAgent(url, { 'x-forwarded-for': `198.18.${++networks % 250}.1` })
+
+  async function tokensOf(username: string, password: string, at: TestServer = server): Promise<Tokens> {
+    const answer = await authorize(at, SCOPES, agentOf(at), { username, password })
+    return (await (await exchange(at, answer.get('code')!)).json()) as Tokens
+  }
+
+  const claimsOf = async (username: string, password: string, at: TestServer = server) =>
+    decodeJwt((await tokensOf(username, password, at)).id_token)
+
+  /** What the sign-in page says then. */
+  async function trying(username: string, password: string, at: TestServer = server): Promise<Page & { error: string }> {
+    const agent = agentOf(at)
+    const page = await agent.submit(await agent.get(authorizationUrl(at)), 'login', { username, password })
+    const error = /id="login-error"[^>]*>([^<]*)/.exec(page.body)?.[1]?.trim() ?? page.body
+    return { ...page, error }
+  }
+
   test('somebody new comes from it to the code of an app, with what it says of them', async () => {
-    const answer = await authorize(server, { scope: 'openid profile email' }, createUserAgent(server.url), {
-      username: 'ada',
-      password: ADA.password,
-    })
-    const response = await exchange(server, answer.get('code')!)
-    const tokens = (await response.json()) as Tokens
-    expect(decodeJwt(tokens.id_token)).toMatchObject({
+    expect(await claimsOf('ada', ADA.password)).toMatchObject({
       preferred_username: 'ada',
       name: 'Ada Lovelace',
       given_name: 'Ada',
@@ -31,5 +58,165 @@ describe.skipIf(noSlapd)('a directory', () => {
       email_verified: false,
       amr: ['pwd'],
     })
+  })
+
+  test('they are the same by every name of theirs, and nobody by a name that the directory alone takes for theirs', async () => {
+    const { sub } = await claimsOf('ada', ADA.password)
+    for (const name of ['ADA', 'ada@example.org', ' ada '])
+      expect((await claimsOf(name, ADA.password)).sub, name).toBe(sub)
+    // To a directory these are ada; whoever guesses would have as many names to guess under.
+    for (const name of ['ａｄａ', 'a\u00adda'])
+      expect(await trying(name, ADA.password), name).toMatchObject({ status: 403, error: NO_MATCH })
+  })
+
+  test('what nobody is called finds nobody, whatever it is made of, and a password is never left out', async () => {
+    const names = ['*', 'ad*', '*)(uid=*', 'ada)(|(uid=*', 'ada))(&(uid=ada', '\\2a', 'ada\\', 'nobody', 'Ünbekannt😀', 'a'.repeat(300)]
+    for (const name of names)
+      expect(await trying(name, ADA.password), name).toMatchObject({ status: 403, error: NO_MATCH })
+    for (const password of ['', ' ', 'wrong', `${ADA.password} `, 'x'.repeat(1100)])
+      expect(await trying('ada', password), password).toMatchObject({ status: 403, error: NO_MATCH })
+    expect(slapd.log()).not.toMatch(/BIND dn="uid=[^"]*" method=128\n[^\n]*anonymous/)
+    expect(server.output()).not.toContain(ADA.password)
+    expect(server.output()).not.toContain(SERVICE.password)
+  })
+
+  test('a password of ours goes first, and stays good while the directory is away', async () => {
+    const local = await claimsOf(ALICE.username, ALICE.password)
+    await slapd.stop()
+    try {
+      expect((await claimsOf(ALICE.username, ALICE.password)).sub).toBe(local.sub)
+      // The same for who is known here, for who is known there, and for nobody.
+      for (const name of [ALICE.username, 'ada', 'nobody']) {
+        const page = await trying(name, 'some password')
+        expect(page, name).toMatchObject({ status: 503, error: expect.stringMatching(NO_ANSWER) })
+        expect(page.headers.get('retry-after')).toBe('60')
+        expect(page.body).toContain(`value="${name}"`)
+        expect(page.body).not.toContain('some password')
+      }
+    } finally {
+      await slapd.start()
+    }
+    expect((await claimsOf('ada', ADA.password)).preferred_username).toBe('ada')
+  })
+
+  test('an account of ours with the same name or address is nobody else’s', async () => {
+    await slapd.add({ uid: 'bob', password: 'the other bob', mail: 'other@example.org' })
+    expect(await trying('bob', 'the other bob')).toMatchObject({
+      status: 403,
+      error: expect.stringContaining('there is an account here already with your user name or address'),
+    })
+    // Without the right password nobody hears so.
+    expect(await trying('bob', 'wrong')).toMatchObject({ status: 403, error: NO_MATCH })
+  })
+
+  test('two processes make one account of one person', async () => {
+    await slapd.add({ uid: 'twin', password: 'at the same moment' })
+    const typed = { username: 'twin', password: 'at the same moment' }
+    const sources = [server, beside].map(({ server: { oauth } }) => oauth.owners('passwordSource').get('ldap')!)
+    const answers = await Promise.all([...sources, ...sources].map(async (source) => source.check(typed)))
+    const { sub } = await claimsOf('twin', 'at the same moment')
+    for (const answer of answers) expect(answer).toMatchObject({ user: { id: sub, username: 'twin' } })
+  })
+
+  test('another name of one entry is another name of one account; another entry of that name is somebody else', async () => {
+    const dn = await slapd.add({ uid: 'maiden', password: 'before and after', displayName: 'Eve Maiden' })
+    const before = await claimsOf('maiden', 'before and after')
+    await slapd.change(async (client) => client.modifyDN(dn, `uid=married,${PEOPLE}`))
+    const after = await claimsOf('married', 'before and after')
+    expect(after).toMatchObject({ sub: before.sub, preferred_username: 'married' })
+    await slapd.add({ uid: 'maiden', password: 'a newcomer' })
+    expect((await claimsOf('maiden', 'a newcomer')).sub).not.toBe(before.sub)
+
+    // Gone, and somebody else has the name: the former account is not theirs.
+    await slapd.change(async (client) => client.del(`uid=married,${PEOPLE}`))
+    await slapd.add({ uid: 'married', password: 'who is this' })
+    expect(await trying('married', 'who is this')).toMatchObject({ error: expect.stringContaining('already') })
+  })
+
+  test('who was deleted here comes back as somebody new, and who is disabled here stays out', async () => {
+    const { sub } = await claimsOf('carol', CAROL.password)
+    const { users } = server.server.oauth
+    await users.delete({ id: sub! })
+    const again = await claimsOf('carol', CAROL.password)
+    expect(again.sub).not.toBe(sub)
+    expect(again).not.toHaveProperty('email')
+    await users.disable({ id: again.sub! })
+    expect(await trying('carol', CAROL.password)).toMatchObject({ status: 403, error: expect.stringContaining('is disabled') })
+    expect(await trying('carol', 'wrong')).toMatchObject({ status: 403, error: NO_MATCH })
+    await users.enable({ id: again.sub! })
+    expect((await claimsOf('carol', CAROL.password)).sub).toBe(again.sub)
+  })
+
+  test('several entries of one name are nobody', async () => {
+    await slapd.add({ uid: 'pair', rdn: 'pair-1', password: 'one of two' })
+    await slapd.add({ uid: 'pair', rdn: 'pair-2', password: 'one of two' })
+    await slapd.add({ uid: 'pair', rdn: 'pair-3', password: 'one of two' })
+    expect(await trying('pair', 'one of two')).toMatchObject({ status: 403, error: NO_MATCH })
+    expect(server.output()).toContain('several entries of the directory have one user name')
+  })
+
+  test('who is gone from the directory gets no other token; who is back is let in again', async () => {
+    const leaver = { uid: 'leaver', password: 'until friday' }
+    const dn = await slapd.add(leaver)
+    const tokens = await tokensOf('leaver', leaver.password)
+    const { sub } = decodeJwt(tokens.id_token)
+    await slapd.change(async (client) => client.del(dn))
+    // It has seen them a moment ago; the other one has not.
+    const second = (await (await refresh(server, tokens.refresh_token)).json()) as Tokens
+    const refused = await refresh(beside, second.refresh_token)
+    expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_grant' }])
+    expect(await server.server.oauth.users.get(sub!)).toMatchObject({ disabled: true })
+    expect((await refresh(server, second.refresh_token)).status).toBe(400)
+    expect(await trying('leaver', leaver.password)).toMatchObject({ status: 403, error: NO_MATCH })
+
+    // Another entry is another person; the same one, put back as from a backup, is the same.
+    const { entryUUID } = (await server.server.ldap.links.list(sub!)).map(({ value }) => ({ entryUUID: value.subject }))[0]!
+    await slapd.change(async (client) =>
+      client.add(
+        dn,
+        { objectClass: 'inetOrgPerson', uid: 'leaver', cn: 'leaver', sn: 'leaver', userPassword: leaver.password, entryUUID },
+        new Control('1.3.6.1.4.1.4203.666.5.12', { critical: true }),
+      ),
+    )
+    expect((await claimsOf('leaver', leaver.password)).sub).toBe(sub)
+    expect(await server.server.oauth.users.get(sub!)).toMatchObject({ disabled: false })
+  })
+
+  test('what hangs is asked no more, and keeps no local user waiting', async () => {
+    const at = await startServer(slapd.settings, { seed: SEED })
+    slapd.freeze(true)
+    try {
+      const hanging = ['ada', 'nobody', 'carol'].map((name) => trying(name, 'some password', at))
+      expect((await claimsOf(ALICE.username, ALICE.password, at)).sub).toBeDefined()
+      for (const page of await Promise.all(hanging))
+        expect(page).toMatchObject({ status: 503, error: expect.stringMatching(NO_ANSWER) })
+      const before = slapd.log()
+      expect((await trying('ada', ADA.password, at)).status).toBe(503)
+      expect(at.output()).toContain('is not asked again yet')
+      expect(slapd.log()).toBe(before)
+    } finally {
+      slapd.freeze(false)
+    }
+  })
+
+  test('nothing is said to a server of another authority, nor to one that breaks off', async () => {
+    const stranger = await createAuthority('somebody else')
+    const binds = () => slapd.log().match(/BIND dn=/g)?.length ?? 0
+    for (const LDAP_URL of [slapd.url, slapd.tlsUrl]) {
+      const at = await startServer({ ...slapd.settings, LDAP_URL, LDAP_CA_FILE: stranger.files.cert }, { seed: SEED })
+      const before = binds()
+      expect(await trying('ada', ADA.password, at)).toMatchObject({ status: 503 })
+      expect(at.output()).toContain('certificate')
+      expect(binds()).toBe(before)
+      await at.close()
+    }
+    const rude = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
+    await once(rude, 'listening')
+    atEndOfFile(async () => rude.close())
+    const { port } = rude.address() as AddressInfo
+    const at = await startServer({ ...slapd.settings, LDAP_URL: `ldap://127.0.0.1:${port}` }, { seed: SEED })
+    expect(await trying('ada', ADA.password, at)).toMatchObject({ status: 503 })
+    const over = await startServer({ ...slapd.settings, LDAP_URL: slapd.tlsUrl }, { seed: SEED })
+    expect((await claimsOf('ada', ADA.password, over)).preferred_username).toBe('ada')
   })
 })
