@@ -28,8 +28,6 @@ export interface Directory {
   find(username: string): Promise<Person | null>
   /** Who is behind a subject now, whatever they are called; null for who is gone, disabled, or not found by LDAP_USER_FILTER any more. Throws as `authenticate`. */
   get(subject: string): Promise<Person | null>
-  /** Connects, and looks whether LDAP_BASE_DN is there. Throws `DirectoryFailure`. */
-  probe(): Promise<void>
 }
 
 /** Questions of a process at a time, and how many wait for their turn. */
@@ -157,11 +155,15 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
         const [entry] = await search(connection, await subjectFilter(config, subject))
         return entry === undefined || entry.isDisabled ? null : withGroups(connection, entry)
       }, besides),
-    probe: async () =>
-      withConnection(config, async ({ client }) => {
-        await client.search(config.baseDn, { scope: 'base', attributes: ['1.1'] })
-      }),
   }
+}
+
+/** What connects, and looks whether LDAP_BASE_DN is there. It throws `DirectoryFailure`. */
+export function createDirectoryProbe(config: LdapConfig): () => Promise<void> {
+  return async () =>
+    withConnection(config, async ({ client }) => {
+      await client.search(config.baseDn, { scope: 'base', attributes: ['1.1'] })
+    })
 }
 
 async function subjectFilter({ idAttribute, userFilter }: LdapConfig, subject: string): Promise<unknown> {

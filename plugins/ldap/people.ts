@@ -23,6 +23,8 @@ export interface People {
   update(user: User, person: Person): Promise<User>
   /** The account is theirs from now on; `taken` where the entry or the account is linked otherwise. */
   link(user: User, person: Person): Promise<'linked' | 'already' | 'taken'>
+  /** Whose account it is; null for nobody's yet. */
+  ownerOf(person: Person): Promise<User | null>
   /** What the groups of the directory give. */
   rolesOf(person: Person): string[]
 }
@@ -133,6 +135,7 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
 
   return {
     rolesOf,
+    ownerOf,
     async admit(person) {
       const owner = await ownerOf(person)
       const account = owner === null ? await register(person) : { user: owner }

@@ -12,6 +12,7 @@ import { examineDatabase } from './database.ts'
 import { openEmbedded } from './embedded.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 import { examineIssuer } from './issuer.ts'
+import { examineDirectory } from './ldap.ts'
 import { examineMail } from './mail.ts'
 import { examinePlugins } from './plugins.ts'
 import { examineProcess } from './process.ts'
@@ -35,7 +36,7 @@ export async function examine(settings: SettingValues, judgeSeed: JudgeSeed): Pr
   const canBuild = [...findings, ...stored].every(({ status }) => status !== 'fail')
   const judge: JudgeSeed = async (path) => (canBuild ? judgeSeed(path) : undefined)
   findings.push(...(await examineSeedFile(config.SEED_FILE, judge)), ...stored)
-  findings.push(await examineMail(config), await examineIssuer(config))
+  findings.push(await examineMail(config), ...(await examineDirectory(config)), await examineIssuer(config))
   return findings
 }
 
