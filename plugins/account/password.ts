@@ -29,7 +29,11 @@ export function addPassword(area: OwnArea, fastify: FastifyInstance): void {
   const isPassword = createPasswordCheck(fastify)
   const { OIDC_PASSWORD_MIN_LENGTH: minLength } = area.kernel.config
 
-  async function show(call: PageCall, { id, username }: User, { errors = {}, wait, saved = false }: Shown = {}) {
+  async function show(
+    call: PageCall,
+    { id, username }: User,
+    { errors = {}, wait, saved = false }: Shown = {},
+  ) {
     const model = {
       ...area.target(call, PATH),
       securityUri: uri('/security'),

@@ -25,7 +25,10 @@ export function createCircuit(now: () => number = () => performance.now()): Circ
     async run(work) {
       const isOpen = failures >= FAILURES
       if (isOpen && (isTried || now() < restsUntil))
-        throw new DirectoryFailure('unreachable', 'it did not answer a moment ago, and is not asked again yet')
+        throw new DirectoryFailure(
+          'unreachable',
+          'it did not answer a moment ago, and is not asked again yet',
+        )
       // In the place of all others.
       if (isOpen) isTried = true
       const begun = now()

@@ -40,7 +40,8 @@ export async function withConnection<T>(
   const { promise: lost, reject: lose } = Promise.withResolvers<never>()
   let timer: NodeJS.Timeout | undefined
   const tooLate = new Promise<never>((_resolve, reject) => {
-    const late = () => reject(new DirectoryFailure('unreachable', `it did not answer within ${PATIENCE / 1000} s`))
+    const late = () =>
+      reject(new DirectoryFailure('unreachable', `it did not answer within ${PATIENCE / 1000} s`))
     timer = setTimeout(late, PATIENCE)
   })
   try {
@@ -85,7 +86,9 @@ async function ask<T>(
       await client.bind(config.service.dn, config.service.password)
     } catch (error) {
       if (codeOf(error) === undefined) throw error
-      throw new DirectoryFailure('unusable', `it does not let LDAP_BIND_DN in: ${whyOf(error)}`, { cause: error })
+      throw new DirectoryFailure('unusable', `it does not let LDAP_BIND_DN in: ${whyOf(error)}`, {
+        cause: error,
+      })
     }
     return performance.now() - begun
   }
@@ -95,9 +98,12 @@ async function ask<T>(
 
 async function tlsOptions({ url, caFile }: LdapConfig): Promise<ConnectionOptions> {
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  const ca = caFile === undefined ? undefined : await readFile(caFile, 'utf8').catch((error: unknown) => {
-    throw new DirectoryFailure('unusable', `LDAP_CA_FILE cannot be read: ${(error as Error).message}`)
-  })
+  const ca =
+    caFile === undefined
+      ? undefined
+      : await readFile(caFile, 'utf8').catch((error: unknown) => {
+          throw new DirectoryFailure('unusable', `LDAP_CA_FILE cannot be read: ${(error as Error).message}`)
+        })
   return {
     host,
     minVersion: 'TLSv1.2',
@@ -119,7 +125,9 @@ async function open({ url }: LdapConfig, tls: ConnectionOptions, { sockets, lose
   // Between two questions nobody else hears of it.
   socket.on('error', () => {})
   // Also in between, when the client does not listen.
-  socket.on('close', () => setImmediate(() => lose(new DirectoryFailure('unreachable', 'it closed the connection'))))
+  socket.on('close', () =>
+    setImmediate(() => lose(new DirectoryFailure('unreachable', 'it closed the connection'))),
+  )
   return socket
 }
 

@@ -75,7 +75,10 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
     return searchEntries.map((found) => {
       const entry = toEntry(found, config)
       if (entry === null)
-        throw new DirectoryFailure('unusable', `the entry ${found.dn} has no one value of ${config.idAttribute}`)
+        throw new DirectoryFailure(
+          'unusable',
+          `the entry ${found.dn} has no one value of ${config.idAttribute}`,
+        )
       return entry
     })
   }
@@ -83,7 +86,8 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
   /** Only who is called so, as names are compared here. */
   async function named(connection: Connection, username: string): Promise<Entry | null> {
     const found = await search(connection, filterFor(config.userFilter, username))
-    if (found.length > 1) log.warn({ dns: found.map(({ dn }) => dn) }, 'several entries of the directory have one user name')
+    if (found.length > 1)
+      log.warn({ dns: found.map(({ dn }) => dn) }, 'several entries of the directory have one user name')
     const [entry] = found
     return found.length === 1 && isCalled(config.userFilter, username, entry!.valuesOf) ? entry! : null
   }
@@ -147,7 +151,8 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
     },
     find: async (username) =>
       ask(async (connection) => {
-        const entry = usernameProblem(username) === undefined ? await named(connection, username.trim()) : null
+        const entry =
+          usernameProblem(username) === undefined ? await named(connection, username.trim()) : null
         return entry === null ? null : withGroups(connection, entry)
       }, besides),
     get: async (subject) =>

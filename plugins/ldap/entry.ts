@@ -41,7 +41,11 @@ export function attributesOf(config: LdapConfig): string[] {
 export function toEntry(found: Found, config: LdapConfig): Entry | null {
   const values = new Map<string, readonly Buffer[]>()
   for (const [name, given] of Object.entries(found))
-    if (name !== 'dn') values.set(name.toLowerCase(), [given].flat().map((one) => Buffer.from(one as string)))
+    if (name !== 'dn')
+      values.set(
+        name.toLowerCase(),
+        [given].flat().map((one) => Buffer.from(one as string)),
+      )
   const bytesOf = (attribute: string): readonly Buffer[] => values.get(attribute.toLowerCase()) ?? []
   const valuesOf = (attribute: string): string[] => bytesOf(attribute).map((one) => one.toString('utf8'))
   const first = (attribute: string): string | undefined =>
@@ -79,6 +83,8 @@ function isDisabled(valuesOf: (attribute: string) => readonly string[]): boolean
   const [lock = ''] = valuesOf('nsAccountLock')
   const [lockedAt] = valuesOf('pwdAccountLockedTime')
   return (
-    (Number(control) & ACCOUNT_DISABLED) !== 0 || lock.toLowerCase() === 'true' || lockedAt === LOCKED_FOR_GOOD
+    (Number(control) & ACCOUNT_DISABLED) !== 0 ||
+    lock.toLowerCase() === 'true' ||
+    lockedAt === LOCKED_FOR_GOOD
   )
 }

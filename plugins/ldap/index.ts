@@ -4,10 +4,8 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { ConfigError } from '../../src/config.ts'
 import type { PasswordSource } from '../../src/doors/password-source.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { userFilterProblem } from '../../src/protocol/ldap-filter.ts'
 import { ldapConfig } from '../../src/settings/ldap.ts'
 import { DirectoryFailure } from './connection.ts'
 import { createDirectory, type Directory } from './directory.ts'
@@ -20,7 +18,12 @@ import { KEPT, NO_ANSWER, REFUSALS } from './words.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     /** For commands. Not there where no directory is named, or the plugin `latchkey-ldap` is left out. */
-    ldap: { readonly directory: Directory; readonly people: People; readonly presence: Presence; readonly links: Links }
+    ldap: {
+      readonly directory: Directory
+      readonly people: People
+      readonly presence: Presence
+      readonly links: Links
+    }
   }
 }
 
@@ -30,8 +33,6 @@ const COME_BACK = 60
 async function ldap(fastify: FastifyInstance): Promise<void> {
   const config = ldapConfig(kernelOf(fastify).config)
   if (config === null) return
-  const problem = userFilterProblem(config.userFilter)
-  if (problem !== undefined) throw new ConfigError(`LDAP_USER_FILTER ${problem}.`)
   const directory = createDirectory(config, fastify.log)
   const links = createLinks(fastify)
   const people = createPeople(fastify, config, links)

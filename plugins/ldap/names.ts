@@ -31,8 +31,10 @@ function splitAt(text: string, separator: string): string[] {
 
 /** §2.4: a letter behind a backslash, or a byte as two hexadecimal digits. */
 function unescaped(value: string): string {
-  const bytes = value.trim().replaceAll(/(?:\\[0-9a-f]{2})+/gi, (pairs) =>
-    Buffer.from(pairs.replaceAll('\\', ''), 'hex').toString('utf8'),
-  )
+  const bytes = value
+    .trim()
+    .replaceAll(/(?:\\[0-9a-f]{2})+/gi, (pairs) =>
+      Buffer.from(pairs.replaceAll('\\', ''), 'hex').toString('utf8'),
+    )
   return bytes.replaceAll(/\\(.)/g, '$1')
 }

@@ -12,9 +12,7 @@ import { isIn, type Person } from './directory.ts'
 import { OWNED } from './entry.ts'
 import { linkIdOf, linkOf, type Links } from './links.ts'
 
-export type Account =
-  | { readonly user: User }
-  | { readonly refused: 'taken' | 'disabled' | 'nameless' }
+export type Account = { readonly user: User } | { readonly refused: 'taken' | 'disabled' | 'nameless' }
 
 export interface People {
   /** Who proved that this is them, as they are from now on; a new account where they have none. */
@@ -73,12 +71,20 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
 
   /** Undefined where they are so already. */
   function changesOf(user: User, person: Person): Record<string, unknown> | undefined {
-    const { email, email_verified: isVerified, ...said } = { ...person.claims, ...emailOf(person) } as Record<string, unknown>
+    const {
+      email,
+      email_verified: isVerified,
+      ...said
+    } = { ...person.claims, ...emailOf(person) } as Record<string, unknown>
     const changes: Record<string, unknown> = {}
     for (const name of OWNED.filter((one) => one !== 'email'))
       if (user.claims[name] !== said[name]) changes[name] = said[name] ?? null
     const isOther = user.claims['email'] !== email
-    if (isOther) Object.assign(changes, { email: email ?? null, email_verified: email === undefined ? null : isVerified })
+    if (isOther)
+      Object.assign(changes, {
+        email: email ?? null,
+        email_verified: email === undefined ? null : isVerified,
+      })
     // Who has confirmed it themselves keeps that.
     else if (email !== undefined && isVerified === true && user.claims['email_verified'] !== true)
       changes['email_verified'] = true
@@ -97,10 +103,16 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
       if (now.updatedAt !== user.updatedAt) throw new Changed()
     }
     try {
-      const options = { judge: isSame, mayRename: true, ...('roles' in changes ? { keepOneWith: ADMIN } : {}) }
+      const options = {
+        judge: isSame,
+        mayRename: true,
+        ...('roles' in changes ? { keepOneWith: ADMIN } : {}),
+      }
       return await registry.update({ id: user.id }, changes, options)
     } catch (error) {
-      const member = (['username', 'email', 'roles'] as const).find((one) => isAbout(error, one) && one in changes)
+      const member = (['username', 'email', 'roles'] as const).find(
+        (one) => isAbout(error, one) && one in changes,
+      )
       if (member === undefined) throw error
       log.warn({ user: user.id, member, why: (error as Error).message }, 'not taken over from the directory')
       const { [member]: _left, ...others } = changes

@@ -76,14 +76,17 @@ export function createPresence(
       return 'gone'
     } catch (error) {
       if (!(error instanceof OAuthError) || error.about?.member !== 'roles') throw error
-      log.warn({ user: user.id }, 'the last administrator is gone from the directory, and is not disabled here')
+      log.warn(
+        { user: user.id },
+        'the last administrator is gone from the directory, and is not disabled here',
+      )
       return 'kept'
     }
   }
 
   /** Every linked user, with what the directory has of them. */
   async function* linked() {
-    for (let after: string | undefined; ; ) {
+    for (let after: string | undefined; ;) {
       const users = await registry.list(after === undefined ? {} : { after })
       if (users.length === 0) return
       for (const user of users) {
@@ -109,7 +112,8 @@ export function createPresence(
         }
         if ((await leave(user)) === 'kept') return note(userId)
       } catch (error) {
-        const isNoAnswer = error instanceof DirectoryFailure || (error instanceof OAuthError && error.status === 503)
+        const isNoAnswer =
+          error instanceof DirectoryFailure || (error instanceof OAuthError && error.status === 503)
         if (!isNoAnswer) throw error
         log.warn({ why: error.message }, 'the directory cannot say who is still there')
         return

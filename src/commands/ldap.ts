@@ -40,7 +40,11 @@ export function ldapCommand(): Command {
         none: 'They get an account when they first sign in.',
         taken: `There is an account ${namesake?.username} that is not linked with this entry: nobody signs in to it from the directory. If it is theirs, run \`latchkey ldap link ${namesake?.username}\`.`,
       }[account]
-      print({ ...shown, account: { is: account, username: owner?.username ?? namesake?.username ?? null } }, [...toLines(shown), says], json)
+      print(
+        { ...shown, account: { is: account, username: owner?.username ?? namesake?.username ?? null } },
+        [...toLines(shown), says],
+        json,
+      )
     }),
   )
   withJson(
@@ -55,7 +59,9 @@ export function ldapCommand(): Command {
       const person = await found(ldap, entry)
       const linking = await ldap.people.link(user, person)
       if (linking === 'taken')
-        throw new ConfigError('The account is linked with another entry already, or the entry with another account.')
+        throw new ConfigError(
+          'The account is linked with another entry already, or the entry with another account.',
+        )
       const said = `${user.username} signs in as ${person.dn} from now on.`
       print({ username: user.username, dn: person.dn, linking }, [said], json)
     }),
@@ -87,7 +93,9 @@ export function ldapCommand(): Command {
 async function withDirectory(work: (server: FastifyInstance) => Promise<void>): Promise<void> {
   return withServer(async (_oauth, server) => {
     if (!server.hasDecorator('ldap'))
-      throw new ConfigError('There is no directory: LDAP_URL names none, or WITHOUT leaves latchkey-ldap out.')
+      throw new ConfigError(
+        'There is no directory: LDAP_URL names none, or WITHOUT leaves latchkey-ldap out.',
+      )
     try {
       await work(server)
     } catch (error) {

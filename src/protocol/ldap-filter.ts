@@ -10,11 +10,14 @@ const ASSERTION = /\(([A-Za-z][A-Za-z0-9-]*)(?::[A-Za-z0-9.-]+:)?=([^(){}*\\]*)\
 
 /** Why it cannot be one, to follow the setting's name; undefined when it can. */
 export function userFilterProblem(template: string): string | undefined {
-  if (!template.startsWith('(') || !template.endsWith(')')) return 'must be in parentheses, such as (uid={username})'
+  if (!template.startsWith('(') || !template.endsWith(')'))
+    return 'must be in parentheses, such as (uid={username})'
   const places = template.split(PLACE).length - 1
   if (places === 0) return `must name {username}, such as (uid={username})`
   const compared = [...template.matchAll(ASSERTION)].length
-  return compared === places ? undefined : 'must compare with {username} alone, such as (uid={username}), and without a star'
+  return compared === places
+    ? undefined
+    : 'must compare with {username} alone, such as (uid={username}), and without a star'
 }
 
 /** With this name in it, whatever is in that. */

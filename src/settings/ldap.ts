@@ -1,5 +1,6 @@
 /** A directory that people sign in by: where it is, who of it may come, and what is taken over of them (docs/ldap.md). */
 import type { Static, TObject } from 'typebox'
+import { userFilterProblem } from '../protocol/ldap-filter.ts'
 import { isRoleName } from '../protocol/role-name.ts'
 import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 import { Type } from '../protocol/schema.ts'
@@ -24,7 +25,8 @@ export const LdapSettings = {
   ),
   LDAP_START_TLS: Type.Boolean({
     default: true,
-    description: 'whether ldap:// goes on under TLS before anything is said; ldaps:// is under TLS from the start',
+    description:
+      'whether ldap:// goes on under TLS before anything is said; ldaps:// is under TLS from the start',
   }),
   UNSAFE_LDAP_PLAINTEXT: Type.Boolean({
     default: false,
@@ -34,7 +36,9 @@ export const LdapSettings = {
     Type.String({ description: 'a file in PEM with the authorities that the directory’s certificate is of' }),
   ),
   LDAP_BIND_DN: Type.Optional(
-    Type.String({ description: 'the entry as which people are looked up; without one nobody signs in to look' }),
+    Type.String({
+      description: 'the entry as which people are looked up; without one nobody signs in to look',
+    }),
   ),
   LDAP_BIND_PASSWORD: Type.Optional(
     Type.String({ secret: true, description: 'the password of LDAP_BIND_DN' }),
@@ -56,12 +60,14 @@ export const LdapSettings = {
   }),
   LDAP_ROLES: Type.Optional(
     Type.String({
-      description: 'roles by groups, with semicolons between: ROLE=DN, such as staff=cn=staff,ou=groups,dc=example,dc=com',
+      description:
+        'roles by groups, with semicolons between: ROLE=DN, such as staff=cn=staff,ou=groups,dc=example,dc=com',
     }),
   ),
   LDAP_GROUP_FILTER: Type.Optional(
     Type.String({
-      description: 'what finds the groups of an entry, such as (member={dn}); without it they are in its memberOf',
+      description:
+        'what finds the groups of an entry, such as (member={dn}); without it they are in its memberOf',
     }),
   ),
   LDAP_GROUP_BASE_DN: Type.Optional(
@@ -73,7 +79,9 @@ export const LdapSettings = {
     'after so long the directory is asked whether somebody is still there before they get another token; 0 for never',
   ),
   LDAP_PASSWORD_URL: Type.Optional(
-    Type.String({ description: 'where people change their password in the directory; their account leads there' }),
+    Type.String({
+      description: 'where people change their password in the directory; their account leads there',
+    }),
   ),
 }
 
@@ -125,6 +133,11 @@ export function ldapConfig(settings: Given): LdapConfig | null {
     throw new ConfigError('LDAP_BASE_DN must be set where LDAP_URL is: where people are looked for.')
   if ((dn === undefined) !== (password === undefined))
     throw new ConfigError('LDAP_BIND_DN and LDAP_BIND_PASSWORD belong together: set both, or none.')
+  const problem = userFilterProblem(settings.LDAP_USER_FILTER)
+  if (problem !== undefined) throw new ConfigError(`LDAP_USER_FILTER ${problem}.`)
+  const groupFilter = settings.LDAP_GROUP_FILTER ?? null
+  if (groupFilter !== null && !/^\(.*\{(?:dn|username)\}.*\)$/.test(groupFilter))
+    throw new ConfigError('LDAP_GROUP_FILTER must name {dn} or {username}, such as (member={dn}).')
   return {
     url,
     startTls,
@@ -138,7 +151,7 @@ export function ldapConfig(settings: Given): LdapConfig | null {
     emailAttribute: settings.LDAP_EMAIL_ATTRIBUTE,
     trustEmail: settings.LDAP_TRUST_EMAIL,
     roles: rolesOf(settings.LDAP_ROLES ?? ''),
-    groupFilter: settings.LDAP_GROUP_FILTER ?? null,
+    groupFilter,
     groupBaseDn: settings.LDAP_GROUP_BASE_DN ?? baseDn,
     recheck: settings.LDAP_RECHECK,
     passwordUrl: passwordUrlOf(settings.LDAP_PASSWORD_URL),
@@ -149,7 +162,9 @@ export function ldapConfig(settings: Given): LdapConfig | null {
 function urlOf(address: string): URL {
   const url = URL.parse(address)
   const isOne = url !== null && /^ldaps?:$/.test(url.protocol) && url.hostname !== ''
-  const more = isOne ? url.username + url.password + url.pathname.replace(/^\/$/, '') + url.search + url.hash : ''
+  const more = isOne
+    ? url.username + url.password + url.pathname.replace(/^\/$/, '') + url.search + url.hash
+    : ''
   if (!isOne || more !== '')
     throw new ConfigError(
       'LDAP_URL must be an address such as ldaps://ldap.example.com or ldap://ldap.example.com:389, and nothing else; where people are is for LDAP_BASE_DN.',

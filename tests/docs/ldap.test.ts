@@ -26,7 +26,10 @@ describe.skipIf(noSlapd)('docs/ldap.md', () => {
 
   const users = () => server.server.oauth.users
   const settingsIn = (block: string, secret: string): Record<string, string> =>
-    parseEnv(substitute(block, secret === '' ? {} : { '/run/secrets/ldap-password': secret })) as Record<string, string>
+    parseEnv(substitute(block, secret === '' ? {} : { '/run/secrets/ldap-password': secret })) as Record<
+      string,
+      string
+    >
   const here = (block: string): string => block.replaceAll('dc=example,dc=com', 'dc=example,dc=org')
 
   async function signedIn(username: string, password: string): Promise<UserAgent> {
@@ -64,14 +67,30 @@ describe.skipIf(noSlapd)('docs/ldap.md', () => {
     text.next('sh')
     const roles = settingsIn(here(text.next('ini')), '')
     const mail = { OIDC_PASSWORD_HASH_MEMORY: 1024 }
-    server = await startServer({ ...own, ...roles, ...mail, LDAP_CA_FILE: slapd.caFile, LDAP_TRUST_EMAIL: true, LDAP_PASSWORD_URL: 'https://id.example.com/password' }, { seed })
+    server = await startServer(
+      {
+        ...own,
+        ...roles,
+        ...mail,
+        LDAP_CA_FILE: slapd.caFile,
+        LDAP_TRUST_EMAIL: true,
+        LDAP_PASSWORD_URL: 'https://id.example.com/password',
+      },
+      { seed },
+    )
     desk = await sitDown(server.settings)
   })
 
   test('by its settings and commands the directory is looked at, people are linked, and leave', async () => {
     const looked = await desk.sh(page.next('sh'))
     expect(looked.stdout).toMatch(/ok +directory: The directory at 127\.0\.0\.1:\d+ answers/)
-    for (const line of ['username: ada', 'name: Ada Lovelace', 'roles: staff', `dn: uid=ada,${PEOPLE}`, 'They get an account'])
+    for (const line of [
+      'username: ada',
+      'name: Ada Lovelace',
+      'roles: staff',
+      `dn: uid=ada,${PEOPLE}`,
+      'They get an account',
+    ])
       expect(looked.stdout).toContain(line)
     expect(looked.stdout).not.toContain(SERVICE.password)
 
@@ -95,7 +114,11 @@ describe.skipIf(noSlapd)('docs/ldap.md', () => {
     expect((await users().find('ada'))!.roles).toEqual([])
 
     const searched = settingsIn(here(page.next('ini')), '')
-    const searching = await sitDown({ ...server.settings, ...searched, LDAP_ROLES: `staff=CN=Operators, ${GROUPS}` })
+    const searching = await sitDown({
+      ...server.settings,
+      ...searched,
+      LDAP_ROLES: `staff=CN=Operators, ${GROUPS}`,
+    })
     expect((await searching.sh('npx latchkey ldap test rob')).stdout).toContain('roles: staff')
 
     await slapd.change(async (client) => {
@@ -123,7 +146,12 @@ describe.skipIf(noSlapd)('docs/ldap.md', () => {
     expect(findForm(profile, 'profile')!.fields).not.toHaveProperty('name')
     await agent.submit(profile, 'profile', { name: 'Somebody Else', given_name: '', nickname: 'Countess' })
     const { claims } = (await users().find('ada'))!
-    expect(claims).toMatchObject({ name: 'Ada Lovelace', given_name: 'Ada', nickname: 'Countess', email_verified: true })
+    expect(claims).toMatchObject({
+      name: 'Ada Lovelace',
+      given_name: 'Ada',
+      nickname: 'Countess',
+      email_verified: true,
+    })
     // And does not forget it at the next sign-in, where they show once more who they are.
     const again = await agent.get(authorizationUrl(server, { prompt: 'login' }))
     expect(again.body).toContain('Confirm it is you')
@@ -137,7 +165,9 @@ describe.skipIf(noSlapd)('docs/ldap.md', () => {
   test('who has forgotten their password reads where it is', async () => {
     await signedIn('ada', ADA.password)
     const agent = createUserAgent(server.url)
-    await agent.submit(await agent.get(`${server.url}/forgot-password`), 'forgot-password', { email: ADA.mail })
+    await agent.submit(await agent.get(`${server.url}/forgot-password`), 'forgot-password', {
+      email: ADA.mail,
+    })
     const mail = () => server.server.oauth.mail.kept().find(({ to }) => to.includes(ADA.mail))
     await expect.poll(() => mail()?.text, { timeout: 10_000 }).toContain('https://id.example.com/password')
     expect(mail()!.text).not.toContain('reset-password')

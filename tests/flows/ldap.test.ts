@@ -8,7 +8,15 @@ import { Control } from 'ldapts'
 import { createAuthority } from '../support/certificates.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { startBeside, startServer, type TestServer } from '../support/server.ts'
-import { ALICE, authorize, authorizationUrl, exchange, refresh, SEED, type Tokens } from '../support/sign-in.ts'
+import {
+  ALICE,
+  authorize,
+  authorizationUrl,
+  exchange,
+  refresh,
+  SEED,
+  type Tokens,
+} from '../support/sign-in.ts'
 import { ADA, CAROL, noSlapd, PEOPLE, SERVICE, type Slapd, startSlapd } from '../support/slapd.ts'
 import { createUserAgent, type Page } from '../support/user-agent.ts'
 
@@ -41,7 +49,11 @@ describe.skipIf(noSlapd)('a directory', () => {
     decodeJwt((await tokensOf(username, password, at)).id_token)
 
   /** What the sign-in page says then. */
-  async function trying(username: string, password: string, at: TestServer = server): Promise<Page & { error: string }> {
+  async function trying(
+    username: string,
+    password: string,
+    at: TestServer = server,
+  ): Promise<Page & { error: string }> {
     const agent = agentOf(at)
     const page = await agent.submit(await agent.get(authorizationUrl(at)), 'login', { username, password })
     const error = /id="login-error"[^>]*>([^<]*)/.exec(page.body)?.[1]?.trim() ?? page.body
@@ -70,7 +82,18 @@ describe.skipIf(noSlapd)('a directory', () => {
   })
 
   test('what nobody is called finds nobody, whatever it is made of, and a password is never left out', async () => {
-    const names = ['*', 'ad*', '*)(uid=*', 'ada)(|(uid=*', 'ada))(&(uid=ada', '\\2a', 'ada\\', 'nobody', 'Ünbekannt😀', 'a'.repeat(300)]
+    const names = [
+      '*',
+      'ad*',
+      '*)(uid=*',
+      'ada)(|(uid=*',
+      'ada))(&(uid=ada',
+      '\\2a',
+      'ada\\',
+      'nobody',
+      'Ünbekannt😀',
+      'a'.repeat(300),
+    ]
     for (const name of names)
       expect(await trying(name, ADA.password), name).toMatchObject({ status: 403, error: NO_MATCH })
     for (const password of ['', ' ', 'wrong', `${ADA.password} `, 'x'.repeat(1100)])
@@ -112,7 +135,9 @@ describe.skipIf(noSlapd)('a directory', () => {
   test('two processes make one account of one person', async () => {
     await slapd.add({ uid: 'twin', password: 'at the same moment' })
     const typed = { username: 'twin', password: 'at the same moment' }
-    const sources = [server, beside].map(({ server: { oauth } }) => oauth.owners('passwordSource').get('ldap')!)
+    const sources = [server, beside].map(({ server: { oauth } }) =>
+      oauth.owners('passwordSource').get('ldap')!,
+    )
     const answers = await Promise.all([...sources, ...sources].map(async (source) => source.check(typed)))
     const { sub } = await claimsOf('twin', 'at the same moment')
     for (const answer of answers) expect(answer).toMatchObject({ user: { id: sub, username: 'twin' } })
@@ -130,7 +155,9 @@ describe.skipIf(noSlapd)('a directory', () => {
     // Gone, and somebody else has the name: the former account is not theirs.
     await slapd.change(async (client) => client.del(`uid=married,${PEOPLE}`))
     await slapd.add({ uid: 'married', password: 'who is this' })
-    expect(await trying('married', 'who is this')).toMatchObject({ error: expect.stringContaining('already') })
+    expect(await trying('married', 'who is this')).toMatchObject({
+      error: expect.stringContaining('already'),
+    })
   })
 
   test('who was deleted here comes back as somebody new, and who is disabled here stays out', async () => {
@@ -141,7 +168,10 @@ describe.skipIf(noSlapd)('a directory', () => {
     expect(again.sub).not.toBe(sub)
     expect(again).not.toHaveProperty('email')
     await users.disable({ id: again.sub! })
-    expect(await trying('carol', CAROL.password)).toMatchObject({ status: 403, error: expect.stringContaining('is disabled') })
+    expect(await trying('carol', CAROL.password)).toMatchObject({
+      status: 403,
+      error: expect.stringContaining('is disabled'),
+    })
     expect(await trying('carol', 'wrong')).toMatchObject({ status: 403, error: NO_MATCH })
     await users.enable({ id: again.sub! })
     expect((await claimsOf('carol', CAROL.password)).sub).toBe(again.sub)
@@ -170,11 +200,20 @@ describe.skipIf(noSlapd)('a directory', () => {
     expect(await trying('leaver', leaver.password)).toMatchObject({ status: 403, error: NO_MATCH })
 
     // Another entry is another person; the same one, put back as from a backup, is the same.
-    const { entryUUID } = (await server.server.ldap.links.list(sub!)).map(({ value }) => ({ entryUUID: value.subject }))[0]!
+    const { entryUUID } = (await server.server.ldap.links.list(sub!)).map(({ value }) => ({
+      entryUUID: value.subject,
+    }))[0]!
     await slapd.change(async (client) =>
       client.add(
         dn,
-        { objectClass: 'inetOrgPerson', uid: 'leaver', cn: 'leaver', sn: 'leaver', userPassword: leaver.password, entryUUID },
+        {
+          objectClass: 'inetOrgPerson',
+          uid: 'leaver',
+          cn: 'leaver',
+          sn: 'leaver',
+          userPassword: leaver.password,
+          entryUUID,
+        },
         new Control('1.3.6.1.4.1.4203.666.5.12', { critical: true }),
       ),
     )
@@ -203,7 +242,10 @@ describe.skipIf(noSlapd)('a directory', () => {
     const stranger = await createAuthority('somebody else')
     const binds = () => slapd.log().match(/BIND dn=/g)?.length ?? 0
     for (const LDAP_URL of [slapd.url, slapd.tlsUrl]) {
-      const at = await startServer({ ...slapd.settings, LDAP_URL, LDAP_CA_FILE: stranger.files.cert }, { seed: SEED })
+      const at = await startServer(
+        { ...slapd.settings, LDAP_URL, LDAP_CA_FILE: stranger.files.cert },
+        { seed: SEED },
+      )
       const before = binds()
       expect(await trying('ada', ADA.password, at)).toMatchObject({ status: 503 })
       expect(at.output()).toContain('certificate')

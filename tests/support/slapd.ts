@@ -37,7 +37,12 @@ export interface Member {
   readonly rdn?: string
 }
 
-export const ADA = { uid: 'ada', password: 'analytical engine', mail: 'ada@example.org', displayName: 'Ada Lovelace' }
+export const ADA = {
+  uid: 'ada',
+  password: 'analytical engine',
+  mail: 'ada@example.org',
+  displayName: 'Ada Lovelace',
+}
 export const CAROL = { uid: 'carol', password: 'a carol for all', displayName: 'Carol Ohne Mail' }
 
 export interface Slapd {
@@ -74,7 +79,8 @@ export async function startSlapd(): Promise<Slapd> {
   const file = join(directory, 'slapd.conf')
   await writeFile(file, configurationIn(directory))
   if (account.uid !== undefined)
-    for (const name of ['', 'db', 'cert', 'key']) await chown(join(directory, name), account.uid, account.gid!)
+    for (const name of ['', 'db', 'cert', 'key'])
+      await chown(join(directory, name), account.uid, account.gid!)
   const url = `ldap://127.0.0.1:${port}`
   const tlsUrl = `ldaps://127.0.0.1:${tlsPort}`
   const lines: string[] = []

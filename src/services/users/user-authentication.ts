@@ -22,7 +22,10 @@ export interface Candidate {
    * failed sign-in as any other.
    */
   authenticate(password: string): Promise<User | null>
-  authenticate<T extends object>(password: string, elsewhere: () => Promise<T | null>): Promise<User | T | null>
+  authenticate<T extends object>(
+    password: string,
+    elsewhere: () => Promise<T | null>,
+  ): Promise<User | T | null>
 }
 
 export interface UserAuthentication {
