@@ -68,10 +68,17 @@ export function createSignInCheck(fastify: FastifyInstance): SignInCheck {
   }
 
   return async (username, password, request) => {
+    let unanswered: PasswordAnswer = null
     const found = await attempt(username, request, async (candidate) =>
-      candidate.authenticate(password, async () => askOthers(username, password)),
+      candidate.authenticate(password, async () => {
+        const asked = await askOthers(username, password)
+        if (asked === null || !('refused' in asked.answer) || asked.answer.status !== 503) return asked
+        // That it is no password of ours was found out all the same: that counts, whoever is called so.
+        unanswered = asked.answer
+        return null
+      }),
     )
-    if (found === null) return null
+    if (found === null) return unanswered
     return 'answer' in found ? found.answer : { user: found }
   }
 }
@@ -80,9 +87,12 @@ interface Elsewhere {
   readonly answer: NonNullable<PasswordAnswer>
 }
 
-/** Nothing was found out by what was not asked. */
-const isUnknown = (found: object): boolean =>
-  'answer' in found && ((found as Elsewhere).answer as { status?: number }).status === 503
+/** Whether it shows that what was tried under this name was theirs: what a source says of somebody else of the same name forgives no guesses at it. */
+function isTheirs(username: string, found: object): boolean {
+  const { answer } = found as Partial<Elsewhere>
+  if (answer === undefined) return true
+  return 'user' in answer && usernameKey(answer.user.username) === usernameKey(username)
+}
 
 type Attempt = <T extends object>(
   whom: string | User,
@@ -103,7 +113,7 @@ function createAttempt(fastify: FastifyInstance): Attempt {
     try {
       const found = await check(candidate)
       if (found === null) await attempt.failed()
-      else if (!isUnknown(found)) attempt.succeeded()
+      else if (isTheirs(username, found)) attempt.succeeded()
       return found
     } finally {
       attempt.abandoned()

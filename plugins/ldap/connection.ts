@@ -72,11 +72,11 @@ async function ask<T>(
   const client = new Client({
     url: `ldap://${config.url.host}`,
     // What lost its connection opens another one, plain, and would go on over that.
-    createConnection: (() => {
+    createConnection: () => {
       if (isUsed) throw new DirectoryFailure('unreachable', 'the connection was lost')
       isUsed = true
       return socket
-    }) as unknown as typeof connectPlain,
+    },
   })
   if (config.startTls) await client.startTLS(tls)
   const bindAsService = async (): Promise<number> => {

@@ -115,7 +115,7 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
   /** As long as comparing a password takes there, where there is none to compare: that nobody is called so must not be told by time. */
   async function pretend(connection: Connection): Promise<null> {
     const own = times.length === 0 ? await connection.bindAsService() : undefined
-    if (own === undefined) await sleep(times[Math.floor(Math.random() * times.length)]!)
+    if (own === undefined) await sleep(times[Math.floor(Math.random() * times.length)])
     return null
   }
 

@@ -3,6 +3,7 @@
  * address. A name alone links nobody: an administrator does (`latchkey ldap link`). What the directory says of them is taken over each time.
  */
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { NewEvent } from '../../src/events.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { chosenUsernameProblem, usernameKey } from '../../src/protocol/username.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
@@ -10,7 +11,7 @@ import { ADMIN, type User } from '../../src/services/users/user.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { isIn, type Person } from './directory.ts'
 import { OWNED } from './entry.ts'
-import { linkIdOf, linkOf, type Links } from './links.ts'
+import { KIND, linkIdOf, linkOf, type Links } from './links.ts'
 
 export type Account = { readonly user: User } | { readonly refused: 'taken' | 'disabled' | 'nameless' }
 
@@ -42,6 +43,13 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
     ...new Set(config.roles.filter(({ group }) => isIn(groups, group)).map(({ role }) => role)),
   ]
 
+  /** As of an upstream: whoever can sign in there comes into the account. */
+  const linkEvent = (user: string, isNew = false): NewEvent => ({
+    type: 'user.upstream_linked',
+    user,
+    details: { upstream: KIND, issuer: config.url.href, ...(isNew ? { registered: true as const } : {}) },
+  })
+
   async function ownerOf({ subject }: Person): Promise<User | null> {
     const owner = await links.owner(linkIdOf(config, subject))
     return owner === null ? null : users.get(owner)
@@ -59,7 +67,8 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
     if (username.includes('@') && !isTheirs) return { refused: 'nameless' }
     const members = { ...person.claims, ...emailOf(person), roles: rolesOf(person), username }
     try {
-      const user = await links.register(members, linkIdOf(config, person.subject), linkOf(config, person))
+      const id = linkIdOf(config, person.subject)
+      const user = await links.register(members, id, linkOf(config, person), (owner) => linkEvent(owner, true))
       if (user !== null) return { user }
     } catch (error) {
       if (!isAbout(error, 'username') && !isAbout(error, 'email')) throw error
@@ -166,7 +175,7 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
     },
     async link(user, person) {
       const id = linkIdOf(config, person.subject)
-      const put = await links.put(user.id, id, linkOf(config, person)).catch((error: unknown) => {
+      const put = await links.put(user.id, id, linkOf(config, person), linkEvent(user.id)).catch((error: unknown) => {
         if (error instanceof OAuthError && error.status === 400) return false
         throw error
       })

@@ -26,10 +26,18 @@ export async function risksOf(config: Config): Promise<string[]> {
 
 /** Also for who embeds the server, and may leave out plugins by code. */
 export function risksAnywhereOf(
-  { UNSAFE_OUTBOUND_ORIGINS: origins, OUTBOUND_PROXY: proxy, WITHOUT: without }: Config,
+  {
+    UNSAFE_OUTBOUND_ORIGINS: origins,
+    OUTBOUND_PROXY: proxy,
+    WITHOUT: without,
+    UNSAFE_LDAP_PLAINTEXT: unsafe,
+    LDAP_URL: url,
+    LDAP_START_TLS: startTls,
+  }: Config,
   alsoWithout: readonly string[] = [],
 ): string[] {
   const left = new Set([...without, ...alsoWithout])
+  const plain = unsafe && url?.startsWith('ldap:') === true && !startTls
   return named([
     [
       origins.length > 0,
@@ -38,6 +46,10 @@ export function risksAnywhereOf(
     [
       proxy !== undefined,
       'OUTBOUND_PROXY finds out where names lead, and clients choose names: let it refuse addresses of your own network.',
+    ],
+    [
+      plain,
+      'UNSAFE_LDAP_PLAINTEXT SENDS THE PASSWORDS OF PEOPLE TO LDAP_URL AS THEY ARE: set LDAP_START_TLS=true, or an address that begins with ldaps://.',
     ],
     [
       left.has('latchkey-consent'),

@@ -137,8 +137,8 @@ describe.skipIf(noSlapd)('docs/ldap.md', () => {
     const agent = await signedIn('ada', ADA.password)
     for (const path of ['/account/security', '/account/password', '/account/email', '/account/profile']) {
       const { body } = await agent.get(`${server.url}${path}`)
-      expect(body, path).toContain('are kept in the directory of your organization')
-      expect(body, path).toContain('href="https://id.example.com/password"')
+      expect(body).toContain('are kept in the directory of your organization')
+      expect(body).toContain('href="https://id.example.com/password"')
     }
     expect(findForm(await agent.get(`${server.url}/account/password`), 'change-password')).toBeUndefined()
     expect(findForm(await agent.get(`${server.url}/account/email`), 'change-email')).toBeUndefined()

@@ -25,6 +25,9 @@ export const LETTERS_SETTINGS = {
   OIDC_SIGN_UP: 'on',
   NOTIFY_NEW_BROWSERS: true,
   UNSAFE_OUTBOUND_ORIGINS: provider.issuer,
+  // Nobody asks it.
+  LDAP_URL: 'ldaps://127.0.0.1:1',
+  LDAP_BASE_DN: 'dc=example,dc=com',
 }
 export const LETTERS_SEED = { ...CIBA_SEED, users: [...SEED.users, ROOT], upstreams: [UPSTREAM] }
 
@@ -124,6 +127,19 @@ export const ALL_LETTERS: readonly Known[] = [
     needs: ['latchkey-forgot-password'],
     cause: async ({ url }, { email }, headers) =>
       send(createUserAgent(url, headers), `${url}/forgot-password`, 'forgot-password', { email }),
+  },
+  {
+    by: 'forgot-password/letter.ts keptLetter',
+    subject: 'Your password',
+    needs: ['latchkey-forgot-password', 'latchkey-ldap'],
+    async cause({ url, server: { oauth, ldap } }, { username, email }, headers) {
+      const members = { username: `${username}-of-ldap`, email: `of-ldap-${email}`, email_verified: true }
+      const { id } = await oauth.users.create(members)
+      await ldap.links.put(id, id, { directory: 'default', attribute: 'entryUUID', subject: id, dn: '' })
+      await send(createUserAgent(url, headers), `${url}/forgot-password`, 'forgot-password', {
+        email: members.email,
+      })
+    },
   },
   {
     by: 'mail-code/letter.ts codeLetter',

@@ -42,7 +42,7 @@ test('a filter compares with the name in ways that can be checked', () => {
     '(&(objectClass=person)(proxyAddresses=smtp:{username}))',
     '(cn:caseExactMatch:={username})',
   ])
-    expect(userFilterProblem(good), good).toBeUndefined()
+    expect(userFilterProblem(good)).toBeUndefined()
   for (const bad of [
     'uid={username}',
     '(uid=*)',
@@ -54,7 +54,7 @@ test('a filter compares with the name in ways that can be checked', () => {
     '(uid={username}x)',
     '(|(uid={username})(mail=*{username}*))',
   ])
-    expect(userFilterProblem(bad), bad).toBeDefined()
+    expect(userFilterProblem(bad)).toBeDefined()
   expect(filterForAny('(&(objectClass=person)(|(uid={username})(m=smtp:{username}))(!(off=TRUE)))')).toBe(
     '(&(objectClass=person)(|(uid=*)(m=*))(!(off=TRUE)))',
   )
@@ -65,7 +65,7 @@ test('an entry is called so by our own rules', () => {
     ({ uid: ['Ada', 'countess'], m: ['SMTP:Ada@example.org'] })[attribute] ?? []
   const template = '(|(uid={username})(m=smtp:{username}))'
   for (const name of ['ada', 'ADA', ' Countess ', 'ada@EXAMPLE.org'])
-    expect(isCalled(template, name, values), name).toBe(true)
+    expect(isCalled(template, name, values)).toBe(true)
   for (const name of ['ａｄａ', 'a da', 'ada\u00ad', 'smtp:ada@example.org', '', 'x'.repeat(300)])
-    expect(isCalled(template, name, values), name).toBe(false)
+    expect(isCalled(template, name, values)).toBe(false)
 })

@@ -44,6 +44,7 @@ export const GUARDED: Readonly<Record<string, Ask>> = {
 /** Asked by nobody but the operator, or of nobody whom others chose. */
 export const BESIDE: Readonly<Record<string, string>> = {
   'plugins/webhooks/posting.ts': 'addresses that the operator names in WEBHOOKS, by the guard all the same',
+  'plugins/ldap/connection.ts': 'the directory that the operator names in LDAP_URL',
   'plugins/mail/smtp.ts': 'the mail server that the operator names in SMTP_URL',
   'plugins/require-scope/fetch-json.ts': 'the issuer that an API was told to trust, by whoever wrote it',
   'plugins/require-scope/key-cache.ts': 'the same, by fetch-json.ts',
