@@ -68,7 +68,9 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
     const members = { ...person.claims, ...emailOf(person), roles: rolesOf(person), username }
     try {
       const id = linkIdOf(config, person.subject)
-      const user = await links.register(members, id, linkOf(config, person), (owner) => linkEvent(owner, true))
+      const user = await links.register(members, id, linkOf(config, person), (owner) =>
+        linkEvent(owner, true),
+      )
       if (user !== null) return { user }
     } catch (error) {
       if (!isAbout(error, 'username') && !isAbout(error, 'email')) throw error
@@ -175,10 +177,12 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
     },
     async link(user, person) {
       const id = linkIdOf(config, person.subject)
-      const put = await links.put(user.id, id, linkOf(config, person), linkEvent(user.id)).catch((error: unknown) => {
-        if (error instanceof OAuthError && error.status === 400) return false
-        throw error
-      })
+      const put = await links
+        .put(user.id, id, linkOf(config, person), linkEvent(user.id))
+        .catch((error: unknown) => {
+          if (error instanceof OAuthError && error.status === 400) return false
+          throw error
+        })
       if (put) return 'linked'
       return (await links.owner(id)) === user.id ? 'already' : 'taken'
     },

@@ -1,4 +1,5 @@
 /** What LDAP_URL and what is beside it may be. @needs latchkey-ldap */
+import { glob, readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { parseConfig } from '../../../src/config.ts'
 import { ldapConfig } from '../../../src/settings/ldap.ts'
@@ -43,4 +44,12 @@ test('roles are read by groups, whatever stands in the names of these', () => {
     { role: 'staff', group: 'cn=staff,dc=x' },
     { role: 'admin', group: 'cn=a\\;b\\=c,dc=x' },
   ])
+})
+
+test('what speaks LDAP is loaded with the first question, so that a server without a directory has none of it', async () => {
+  const loading: string[] = []
+  for await (const file of glob('{plugins,src}/**/*.ts'))
+    for (const [line] of (await readFile(file, 'utf8')).matchAll(/^.*from 'ldapts'$/gm))
+      if (!line.startsWith('import type ')) loading.push(file)
+  expect(loading).toEqual([])
 })
