@@ -280,6 +280,22 @@ describe.skipIf(noSlapd)('a directory', () => {
     await expect(authenticate({ LDAP_BASE_DN: 'ou=nowhere,dc=example,dc=org' })).rejects.toThrow('0x20')
   })
 
+  test('a sync that finds most of them gone disables nobody, until it is told to', async () => {
+    const { oauth, ldap } = server.server
+    const names = Array.from({ length: 14 }, (_, at) => `never-there-${at}`)
+    for (const username of names) {
+      const { id } = await oauth.users.create({ username })
+      await ldap.links.put(id, id, { directory: 'default', attribute: 'entryUUID', subject: id, dn: '' })
+    }
+    const stay = await claimsOf('ada', ADA.password)
+    const withheld = await ldap.presence.sync()
+    expect(withheld).toMatchObject({ gone: [], withheld: expect.arrayContaining(names) })
+    expect(await oauth.users.find(names[0]!)).toMatchObject({ disabled: false })
+    expect((await ldap.presence.sync({ force: true })).gone).toEqual(expect.arrayContaining(names))
+    expect(await oauth.users.find(names[0]!)).toMatchObject({ disabled: true })
+    expect(await oauth.users.get(stay.sub!)).toMatchObject({ disabled: false })
+  })
+
   test('a referral is not followed, and what is typed is said to nobody else', async () => {
     const other = await startListener()
     await slapd.change(async (client) =>
