@@ -172,8 +172,9 @@ describe('what ends meanwhile', () => {
     const asked = await ask(server)
     await allow(server, asked, newPerson(server), BOB)
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    const waits = async (count: number) =>
-      expect.poll(async () => server.database.query(waiting)).toHaveLength(count)
+    const waits = async (count: number): Promise<void> => {
+      await expect.poll(async () => server.database.query(waiting)).toHaveLength(count)
+    }
     const [ended, polled] = await withClient(server.database, async (holder) => {
       await holder.query('begin')
       await holder.query('select from users where username = $1 for update', [BOB.username])
