@@ -16,6 +16,7 @@ declare module '../pages/models.ts' {
     'copy-script': Record<string, never>
     'admin-deliveries': DeliveriesPage
     'admin-field': FieldView
+    'admin-fields': FieldGroup
     'admin-keys': KeysPage
     'admin-key-revoke': KeyRevokePage
   }
@@ -66,6 +67,14 @@ export interface FieldView {
   error: Words | null
   /** Of a choice; of a text, what may be chosen instead of typed. */
   options: readonly { value: string; text: Words }[]
+}
+
+/** Fields under a title. */
+export interface FieldGroup {
+  title: Words
+  /** Null for one whose fields are always in view. */
+  folded: { open: boolean } | null
+  fields: readonly FieldView[]
 }
 
 export interface KeyView {

@@ -1,13 +1,12 @@
 /** What each page of the administration of clients is given. */
 import type { Words } from '../../../src/protocol/message.ts'
 import type { FormTarget, Notice } from '../../pages/models.ts'
-import type { FieldView, Paged, SearchedList } from '../models.ts'
+import type { FieldGroup, Paged, SearchedList } from '../models.ts'
 import type { ClientFace } from './client-face.ts'
 
 declare module '../../pages/models.ts' {
   interface Pages {
     'admin-clients': ClientsPage
-    'admin-fields': FieldGroup
     'admin-client': ClientPage
     'admin-client-authorizations': ClientAuthorizationsPage
     'admin-client-new': NewClientPage
@@ -17,13 +16,6 @@ declare module '../../pages/models.ts' {
 
 export interface ClientsPage extends SearchedList {
   clients: readonly (ClientFace & { clientId: string; href: string; grants: string })[]
-}
-
-export interface FieldGroup {
-  title: Words
-  /** Null for one whose fields are always in view. */
-  folded: { open: boolean } | null
-  fields: readonly FieldView[]
 }
 
 /** A form for client metadata, as it was filled in. */

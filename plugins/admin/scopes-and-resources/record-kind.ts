@@ -7,7 +7,22 @@ import type { RecordPage } from './record-models.ts'
 export type Values = Readonly<Record<string, string>>
 /** Of `kind` text, unless it says another. */
 export type RecordField = Pick<FieldView, 'name' | 'label'> &
-  Partial<Pick<FieldView, 'hint' | 'kind' | 'options'>>
+  Partial<Pick<FieldView, 'hint' | 'kind' | 'options'>> & {
+    /** Few need it: it is shut until somebody opens it, or something stands there. */
+    readonly folded?: boolean
+  }
+
+/** What a new one may be, where there is a choice: each has a form of its own. */
+export interface RecordType {
+  /** In the address of its form. */
+  readonly key: string
+  readonly title: Words
+  readonly text: Words
+  /** What its form says first. */
+  readonly lead: Words
+  /** What its form is filled with. A member that has no field there is saved so. */
+  readonly values: Values
+}
 
 export interface RecordKind<Information extends object> {
   /** Such as `/scope`: its page; the list is at the same with an s. */
@@ -35,8 +50,10 @@ export interface RecordKind<Information extends object> {
   readonly columns: readonly Words[]
   /** The member that identifies it: the first field of a new one, and fixed from then on. */
   readonly identifier: RecordField & { name: keyof Information & string }
-  /** Of a new one, which is null, or of one that is there. */
-  fields(one: Information | null): Promise<readonly RecordField[]>
+  /** The first by default. */
+  readonly types?: readonly RecordType[]
+  /** Of a new one, which is null, of a type where there are any; or of one that is there. */
+  fields(one: Information | null, type?: RecordType): Promise<readonly RecordField[]>
   cellsOf(one: Information): readonly Words[]
   /** What it has, as it would be typed. */
   valuesOf(one: Information): Values

@@ -1,7 +1,7 @@
 /** What the pages of scopes and resources are given: one kind of page for both. */
 import type { Words } from '../../../src/protocol/message.ts'
 import type { FormTarget, Notice } from '../../pages/models.ts'
-import type { FieldView, Paged } from '../models.ts'
+import type { FieldGroup, FieldView, Paged } from '../models.ts'
 
 declare module '../../pages/models.ts' {
   interface Pages {
@@ -45,7 +45,13 @@ export interface RecordPage extends FormTarget {
   /** What the form was filled in from. */
   version: string
   error: Words | null
+  /** What a new one may be; none where there is no choice. */
+  types: readonly { title: Words; text: Words; href: string; current: boolean }[]
+  /** The key of the one that the form is for; `''` for none. */
+  type: string
   fields: readonly FieldView[]
+  /** What few need; null where there is nothing of that. */
+  more: FieldGroup | null
   related: {
     title: Words
     none: Words

@@ -61,17 +61,21 @@ const addList: Add = ({ serve, uri }, kind, { idOf }) => {
   })
 }
 
-const addNew: Add = (area, kind, { show, attempt }) => {
+const addNew: Add = (area, kind, { show, attempt, typeOf }) => {
   const { create, one: page } = pathsOf(kind)
+  const signedIn = (call: PageCall): FastifyReply | undefined => {
+    const type = typeOf(call.wire)
+    return signedInFor(area, kind, call, create, type && { type: type.key })
+  }
   area.serve({
     path: `/admin${create}`,
-    query: Type.Object({}),
-    form: Type.Object({}),
+    query: Type.Object({ type: Text() }),
+    form: Type.Object({ type: Text() }),
     // Before it is filled in: who has to sign in again comes to an empty form.
-    show: async (_query, call) => signedInFor(area, kind, call, create) ?? show(call, null),
+    show: async (_query, call) => signedIn(call) ?? show(call, null),
     async submit(_form, call) {
       area.assertGenuine(call, create, '')
-      const again = signedInFor(area, kind, call, create)
+      const again = signedIn(call)
       if (again !== undefined) return again
       const { values, errors } = await attempt(call.wire, null)
       if (Object.keys(errors).length > 0) return show(call, null, { values, errors })

@@ -9,7 +9,9 @@ import { seenVersion } from '../../pages/seen-version.ts'
 import { problemsIn } from '../../pages/words.ts'
 import { NotThere } from '../not-there.ts'
 import type { AdminArea } from '../sections.ts'
-import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
+import type { FieldView } from '../models.ts'
+import { pathsOf, type RecordField, type RecordKind, type RecordType, type Values } from './record-kind.ts'
+import type { RecordPage } from './record-models.ts'
 
 type Errors = Readonly<Record<string, Words>>
 
@@ -32,12 +34,15 @@ export interface RecordView<Information> {
    */
   attempt(wire: Wire, one: Information | null): Promise<{ values: Values; errors: Errors }>
   idOf(one: Information): string
+  /** What a new one is to be; undefined where there is no choice. */
+  typeOf(wire: Wire): RecordType | undefined
   /** What people have seen of it: theirs must not undo what somebody else did meanwhile, unseen. */
   versionOf(one: Information): string
 }
 
 /** The key of an error that belongs to no field. */
 export const FORM = ''
+const MORE = message('Less common settings')
 
 export function createRecordView<Information extends object>(
   area: AdminArea,
@@ -47,6 +52,21 @@ export function createRecordView<Information extends object>(
   const { list, create, one: page, remove } = pathsOf(kind)
   const idOf = (one: Information): string => String(one[identifier.name])
   const versionOf = (one: Information): string => seenVersion(kind.valuesOf(one))
+
+  /** Of a new one, as its address or its form says; undefined where there is no choice. */
+  function typeOf(wire: Wire): RecordType | undefined {
+    return kind.types?.find(({ key }) => key === wire['type']) ?? kind.types?.[0]
+  }
+
+  function typesBeside(type: RecordType | undefined): RecordPage['types'] {
+    if (type === undefined) return []
+    return kind.types!.map(({ key, title, text }) => ({
+      title,
+      text,
+      href: area.uri(create, { type: key }),
+      current: key === type.key,
+    }))
+  }
 
   /** Only of one that is there already. */
   async function existing(call: PageCall, one: Information, { deletion }: Shown) {
@@ -64,27 +84,29 @@ export function createRecordView<Information extends object>(
   }
 
   async function show(call: PageCall, one: Information | null, shown: Shown = {}): Promise<FastifyReply> {
-    const { notice = null, values = one === null ? {} : kind.valuesOf(one), errors = {} } = shown
+    const type = one === null ? typeOf(call.wire) : undefined
+    const usual = type?.values ?? {}
+    const { notice = null, values = one === null ? usual : kind.valuesOf(one), errors = {} } = shown
     const refused = Object.keys(errors).length > 0
-    const fields = [...(one === null ? [identifier] : []), ...(await kind.fields(one))]
+    const fields = [...(one === null ? [identifier] : []), ...(await kind.fields(one, type))]
+    const [asked, more] = [false, true].map((isFolded) =>
+      fields
+        .filter(({ folded = false }) => folded === isFolded)
+        .map((field) => viewOf(field, values, errors)),
+    ) as [FieldView[], FieldView[]]
+    const open = more.some(({ name, value, error }) => error !== null || value !== (usual[name] ?? ''))
     const blank = { heading: words.new, id: '', version: '', note: null, related: null, deletion: null }
     const model = {
       ...(one === null ? { ...blank, ...area.target(call, create, '') } : await existing(call, one, shown)),
       section: kind.section.text,
       deleteText: words.delete,
-      lead: (one === null ? undefined : kind.leadOf?.(one)) ?? words.lead,
+      lead: (one === null ? type?.lead : kind.leadOf?.(one)) ?? words.lead,
+      types: typesBeside(type),
+      type: type?.key ?? '',
       notice,
       error: refused ? (errors[FORM] ?? message('Please look at the marked fields.')) : null,
-      fields: fields.map((field) => ({
-        hint: '',
-        kind: 'text' as const,
-        autocomplete: 'off',
-        options: [],
-        ...field,
-        // What is typed into it is not sent back.
-        value: field.kind === 'password' ? '' : (values[field.name] ?? ''),
-        error: errors[field.name] ?? null,
-      })),
+      fields: asked,
+      more: more.length === 0 ? null : { title: MORE, folded: { open }, fields: more },
       endings: words.endings,
       listUri: area.uri(list),
       listText: words.list,
@@ -97,6 +119,7 @@ export function createRecordView<Information extends object>(
   return {
     idOf,
     versionOf,
+    typeOf,
     show,
     async get(id) {
       const found = await kind.find(id)
@@ -109,9 +132,10 @@ export function createRecordView<Information extends object>(
       })
     },
     async attempt(wire, one) {
-      const names = [identifier, ...(await kind.fields(one))].map(({ name }) => name)
+      const type = one === null ? typeOf(wire) : undefined
+      const names = [identifier, ...(await kind.fields(one, type))].map(({ name }) => name)
       const typed = Object.fromEntries(names.map((name) => [name, [wire[name] ?? ''].flat()[0]!.trim()]))
-      const values = one === null ? typed : { ...typed, [identifier.name]: idOf(one) }
+      const values = one === null ? { ...type?.values, ...typed } : { ...typed, [identifier.name]: idOf(one) }
       try {
         await (one === null
           ? kind.save(values, { isNew: true })
@@ -127,6 +151,19 @@ export function createRecordView<Information extends object>(
         return { values, errors: problemsIn(error, (member) => fields.find((name) => name === member), FORM) }
       }
     },
+  }
+}
+
+function viewOf({ folded: _folded, ...field }: RecordField, values: Values, errors: Errors): FieldView {
+  return {
+    hint: '',
+    kind: 'text',
+    autocomplete: 'off',
+    options: [],
+    ...field,
+    // What is typed into it is not sent back.
+    value: field.kind === 'password' ? '' : (values[field.name] ?? ''),
+    error: errors[field.name] ?? null,
   }
 }
 

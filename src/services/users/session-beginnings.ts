@@ -23,10 +23,7 @@ export interface SignIn {
   authenticatedAt?: number
 }
 
-/**
- * What a session begins by.
- * @internal
- */
+/** What a session begins by. */
 export interface Beginning {
   /** The new token; one at random where it is not given. */
   readonly token?: string | undefined
