@@ -63,5 +63,5 @@ async function sharedSignals(fastify: FastifyInstance): Promise<void> {
 
 export default fp(sharedSignals, {
   name: 'latchkey-shared-signals',
-  dependencies: ['latchkey-oauth', 'latchkey-jwks'],
+  dependencies: ['latchkey-oauth'],
 })

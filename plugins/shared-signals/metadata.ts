@@ -20,7 +20,7 @@ export async function serveMetadata(fastify: FastifyInstance): Promise<void> {
       JSON.stringify({
         spec_version: '1_0',
         issuer: oauth.issuer,
-        jwks_uri: `${oauth.issuer}/jwks`,
+        ...(fastify.hasPlugin('latchkey-jwks') ? { jwks_uri: `${oauth.issuer}/jwks` } : {}),
         delivery_methods_supported: [PUSH, POLL],
         configuration_endpoint: at(CONFIGURATION),
         status_endpoint: at(STATUS),

@@ -76,7 +76,7 @@ export function addPolling(fastify: FastifyInstance, serve: ServeSignals, parts:
         const rows = await find(stream, most + 1, waiter)
         const signed = rows
           .slice(0, most)
-          .map(async ({ jti, claims }) => [jti, await sets.sign(claims)] as const)
+          .map(async ({ jti, claims }) => [jti, await sets.compact(claims)] as const)
         return {
           sets: Object.fromEntries(await Promise.all(signed)),
           ...(rows.length > most ? { moreAvailable: true } : {}),

@@ -44,7 +44,7 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
         accept: 'application/json',
         ...(authorizationHeader === undefined ? {} : { authorization: authorizationHeader }),
       },
-      body: await sets.sign(claims),
+      body: await sets.compact(claims),
     })
     return response.ok ? undefined : { status: response.status, err: await errOf(response) }
   }

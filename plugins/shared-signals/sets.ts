@@ -9,7 +9,7 @@ const [USUAL, ELSE] = ['RS256', 'ES256'] as const
 
 export interface Sets {
   /** The compact JWT. */
-  sign(claims: Bag): Promise<string>
+  compact(claims: Bag): Promise<string>
   /** Has a key published, so that a receiver finds it before the first event. */
   prepare(): Promise<void>
 }
@@ -17,7 +17,7 @@ export interface Sets {
 export function createSets({ oauth }: FastifyInstance): Sets {
   const algorithm = (): string => (oauth.keys.algorithms.includes(USUAL) ? USUAL : ELSE)
   return {
-    sign: async (claims) => oauth.signStatement(claims, { typ: 'secevent+jwt', algorithm: algorithm() }),
+    compact: async (claims) => oauth.signStatement(claims, { typ: 'secevent+jwt', algorithm: algorithm() }),
     prepare: async () => oauth.keys.provide(algorithm()),
   }
 }

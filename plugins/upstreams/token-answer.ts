@@ -10,9 +10,9 @@ const MOST = 50
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i
 
 /** An ID token that nobody asked for is not read. */
-export function withTokenAnswer(fetch: Library.CustomFetch): Library.CustomFetch {
+export function withTokenAnswer(ask: Library.CustomFetch): Library.CustomFetch {
   return async (address, options) => {
-    const response = await fetch(address, options)
+    const response = await ask(address, options)
     const type = response.headers.get('content-type') ?? ''
     const isForm = FORM.test(type)
     if (!isForm && response.status !== 200) return response

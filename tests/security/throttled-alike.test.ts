@@ -36,7 +36,7 @@ interface Form {
 }
 
 const SIGN_IN = { path: '/sign-in', id: 'login', status: 403, here: [20, 10], everywhere: [30, 180] } as const
-const MAILED = { status: 200, here: [10, 600], everywhere: [20, 600] } as const
+const MAILED = { status: 200, here: [10, 3600], everywhere: [20, 600] } as const
 const SIGN_UP = { path: '/sign-up', id: 'sign-up', ...MAILED }
 const RESET = { path: '/forgot-password', id: 'forgot-password', ...MAILED }
 const byName: Form = { ...SIGN_IN, fields: ({ username }) => ({ username, password: WRONG }) }

@@ -3,12 +3,13 @@ import { call } from '../../support/ciba.ts'
 import { prove, createDpopKey } from '../../support/dpop.ts'
 import { ASSERTION_TYPE } from '../../support/client-assertions.ts'
 import { introspect, statusWith } from '../../support/clients.ts'
+import { ask as end, bySubject } from '../../support/global-token-revocation.ts'
 import { addressWith } from '../../support/pushed.ts'
 import { addressOf } from '../../support/request-objects.ts'
 import { basic, bearer } from '../../support/requests.ts'
 import { answerOf, authorizationUrl, exchange, refresh, WEB } from '../../support/sign-in.ts'
 import { createUserAgent, type UserAgent } from '../../support/user-agent.ts'
-import { ASKING, ASKING_SIGNED, EXCHANGER, KEYED, NONCES, server, web } from './server.ts'
+import { ASKING, ASKING_SIGNED, EXCHANGER, KEYED, NONCES, PROVIDER, server, web } from './server.ts'
 import { SCOPE, signedInAgain, type Things } from './things.ts'
 
 export interface Place {
@@ -23,6 +24,8 @@ export const JUDGED: Readonly<Record<string, readonly string[]>> = {
   'plugins/resource-server.ts': ['userinfo', 'userinfo, by query', 'a guarded route'],
   'plugins/introspection.ts': ['introspection'],
   'plugins/openid.ts': ['id_token_hint of a request'],
+  'plugins/global-token-revocation/callers.ts': ['the end of all tokens of somebody'],
+  'plugins/global-token-revocation/vouchers.ts': ['the end of all tokens of somebody'],
   'plugins/sign-out/end-session/index.ts': ['id_token_hint at sign-out'],
   'plugins/client-authentication/client-assertions.ts': ['the assertion of a client'],
   'plugins/client-authentication/client-secret-jwt.ts': ['the assertion of a client'],
@@ -202,6 +205,12 @@ export function createPlaces(
         if (isOut) leaving = undefined
         return isOut
       },
+    },
+    'the end of all tokens of somebody': {
+      needs: 'latchkey-global-token-revocation',
+      takes: ['global token revocation'],
+      // Of nobody who is here: that is known to those alone who may ask.
+      tries: async (thing) => (await end(server, thing, bySubject(PROVIDER, 'nobody'))).status === 404,
     },
     'the session of a browser': {
       takes: ['session cookie'],

@@ -6,9 +6,12 @@ import type { TestClient } from '../../support/clients.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { basic } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
+import { app } from '../../support/shared-signals.ts'
 import { SEED, WEB } from '../../support/sign-in.ts'
 
 const DIRECTORY = 'https://directory.example'
+/** Its people are linked with accounts, and it may have all that they have ended. */
+export const PROVIDER = 'https://provider.example'
 
 export const web: TestClient = {
   clientId: 'web',
@@ -68,6 +71,9 @@ export const ASKING_SIGNED = {
 /** Its proofs need a nonce. */
 export const NONCES = { ...WEB, client_id: 'nonces', require_dpop_nonce: true }
 
+/** Hears of security events, when it asks. */
+export const HEARING = app('hearing')
+
 /** Exchanges what others got. */
 export const EXCHANGER = {
   client_id: 'exchanger',
@@ -94,6 +100,8 @@ export const server = await startServer(
     OIDC_CIBA: true,
     OIDC_REQUEST_OBJECT_ENCRYPTION: true,
     OIDC_REGISTRATION: 'token',
+    OIDC_SHARED_SIGNALS: 'on',
+    GLOBAL_TOKEN_REVOCATION: 'on',
     OIDC_SOFTWARE_STATEMENT_ISSUERS: `${DIRECTORY} ${origin}/jwks`,
     UNSAFE_OUTBOUND_ORIGINS: origin,
     TRUSTED_PROXIES: '127.0.0.1',
@@ -102,6 +110,7 @@ export const server = await startServer(
     seed: {
       ...SEED,
       resources: [{ resource: 'urn:all', scopes: ['read_all'] }],
+      trusted_issuers: [{ issuer: PROVIDER, jwks: { keys: [key.jwk] } }],
       clients: [
         { ...WEB, ...asksToo },
         SIGNED,
@@ -112,6 +121,7 @@ export const server = await startServer(
         EXCHANGER,
         ASKING,
         ASKING_SIGNED,
+        HEARING,
       ],
     },
     extend: (app) => app.get('/read', { config: { scope: 'read_books' } }, async () => ({})),

@@ -4,9 +4,11 @@ import { loginHintToken, signedRequest } from '../../support/ciba.ts'
 import { assertionOf } from '../../support/client-assertions.ts'
 import { createClient } from '../../support/clients.ts'
 import { createDpopKey, prove } from '../../support/dpop.ts'
+import { PATH as REVOCATION, vouch } from '../../support/global-token-revocation.ts'
 import { push } from '../../support/pushed.ts'
 import { requestObject } from '../../support/request-objects.ts'
 import { basic, bearer } from '../../support/requests.ts'
+import { POLL, signalsWith, tokenFor } from '../../support/shared-signals.ts'
 import { authorizationUrl, authorize, getTokens, goThrough, WEB } from '../../support/sign-in.ts'
 import { until } from '../../support/until.ts'
 import { createUserAgent, type UserAgent } from '../../support/user-agent.ts'
@@ -15,10 +17,12 @@ import {
   EXCHANGER,
   ASKING,
   ASKING_SIGNED,
+  HEARING,
   host,
   key,
   KEYED,
   NONCES,
+  PROVIDER,
   server,
   softwareStatement,
   web,
@@ -42,6 +46,7 @@ export const MADE: Readonly<Record<string, readonly string[]>> = {
   'plugins/sign-out/backchannel-logout.ts': ['logout token'],
   'plugins/token/grants/token-exchange/id-jag.ts': ['ID-JAG'],
   'plugins/discovery/signed.ts': ['signed metadata'],
+  'plugins/shared-signals/sets.ts': ['security event token'],
 }
 
 async function tokensOf(client_id: string, agent: UserAgent): Promise<Answer> {
@@ -74,6 +79,22 @@ async function idJag(subject_token: string): Promise<string> {
   }
   const by = basic(EXCHANGER.client_id, EXCHANGER.client_secret)
   return ((await (await server.post('/token', form, by)).json()) as Answer)['access_token']!
+}
+
+/** What a receiver is told when it asks whether its stream works. */
+async function securityEvent(): Promise<string> {
+  const token = await tokenFor(server, HEARING.client_id)
+  const call = signalsWith(server, token)
+  const { body: stream } = await call('POST', '/stream', { delivery: { method: POLL } })
+  await call('POST', '/verify', { stream_id: stream.stream_id })
+  const { pathname } = new URL(stream.delivery.endpoint_url)
+  const answer = await server.request(pathname, {
+    method: 'POST',
+    headers: { ...bearer(token), 'content-type': 'application/json' },
+    body: '{}',
+  })
+  const { sets } = (await answer.json()) as { sets: Answer }
+  return Object.values(sets)[0]!
 }
 
 async function registrationToken(initial: string): Promise<{ uri: string; token: string }> {
@@ -126,6 +147,7 @@ export async function createThings() {
     'logout token': await logoutToken(),
     ...(isThere('latchkey-token-exchange') ? { 'ID-JAG': await idJag(ofWeb.id_token) } : {}),
     'signed metadata': metadata['signed_metadata']!,
+    ...(isThere('latchkey-shared-signals') ? { 'security event token': await securityEvent() } : {}),
     "a service's own token": ((await own.json()) as Answer)['access_token']!,
     code: (await authorize(server, SCOPE, agent)).get('code')!,
     "another client's code": (await authorize(server, { ...SCOPE, client_id: 'signed' }, agent)).get('code')!,
@@ -145,6 +167,7 @@ export async function createThings() {
     'client assertion': await assertionOf(key, KEYED.client_id, server.url),
     'request object': await requestObject(key, KEYED.client_id, server.url),
     'software statement': await softwareStatement(),
+    'global token revocation': await vouch({ issuer: PROVIDER, key }, 'here', `${server.url}${REVOCATION}`),
     'login hint token': await loginHintToken(key, ASKING.client_id, server.url),
     'backchannel authentication request': await signedRequest(key, ASKING_SIGNED.client_id, server.url),
   }
