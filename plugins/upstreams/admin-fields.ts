@@ -1,5 +1,5 @@
 /** The form for an upstream: what it may be, which members each of these has, and what is known of it already. */
-import { message, type Words } from '../../src/protocol/message.ts'
+import { message } from '../../src/protocol/message.ts'
 import type { RecordField, RecordType } from '../admin/scopes-and-resources/record-kind.ts'
 import { kindOf, type UpstreamKind } from '../../src/protocol/upstream-kinds.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
@@ -162,7 +162,7 @@ export function upstreamFields(
 ): readonly RecordField[] {
   if (one !== null)
     return FIELDS[kindOf(one)].map((field) =>
-      field.name === 'client_secret' ? { ...field, hint: KEEPS_SECRET as Words } : field,
+      field.name === 'client_secret' ? { ...field, hint: KEEPS_SECRET } : field,
     )
   const { key, kind } = types.find((known) => known.key === type?.key) ?? types[0]!
   // What is known of it is no question.
