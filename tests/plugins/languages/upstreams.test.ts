@@ -90,9 +90,13 @@ test('in the administration, on the page of a user: none, one, the last one, and
 test('in the administration: the list, a new one, one that is there, and its end', async () => {
   const admin = await signedIn(server, ROOT, PSEUDO_HEADERS)
   const open = async (path: string) => admin.get(`${server.url}/admin${path}`)
-  const known = [corp.issuer, server.url, 'CORP', 'SCHOOL', 'corp', 'school']
+  const services = ['Google', 'Microsoft', 'GitHub', 'Apple']
+  const scopes = ['openid profile email', 'read:user user:email', 'name email']
+  const known = [corp.issuer, server.url, 'CORP', 'SCHOOL', 'corp', 'school', ...services, ...scopes]
   expectSaid(await open('/upstreams'), known)
-  const form = await open('/upstreams/new')
+  for (const type of ['google', 'microsoft', 'github', 'apple', 'oauth2'])
+    expectSaid(await open(`/upstreams/new?type=${type}`), [...known, type])
+  const form = await open('/upstreams/new?type=openid')
   expect(form.body).toContain(`<code><bdi>${server.url}/upstream/corp/callback</bdi></code>`)
   expectSaid(form, known)
   const values = { id: 'new', issuer: 'https://id.example', client_id: 'us', client_secret: 'a secret' }
