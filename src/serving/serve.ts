@@ -11,6 +11,7 @@ import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts
 import { stdoutLog } from '../services/log-destination.ts'
 import { writeLine } from '../services/warning-line.ts'
 import { readIdentity } from '../services/tls-identity.ts'
+import { isUnavailable } from '../store/failures.ts'
 import { startOwnPostgres } from '../services/database/own-postgres.ts'
 import { noteServedPort } from '../services/database/served-port.ts'
 import { choosePort } from './choose-port.ts'
@@ -111,7 +112,8 @@ async function start(
       const { startSampleApp } = await import('./sample-app.ts')
       sample = await startSampleApp(server, port)
     }
-    console.log(await welcome(server, { sample: await sample?.origin, taken }))
+    const told = welcome(server, { sample: await sample?.origin, taken })
+    console.log(await told.catch((error: unknown) => leftOut(error, server.log)))
   } catch (error) {
     // What a stop ends half-way is no failure, and the stop ends this process.
     if (isStopping()) return
@@ -143,6 +145,13 @@ async function sayCautions(config: Config, log: FastifyBaseLogger): Promise<void
   for (const risk of await risksOf(config)) log.warn(risk)
   for (const loss of await lossesAtStart(config))
     log.warn(`THE DATABASE MAY LOSE WHAT WE ACKNOWLEDGE. ${loss}`)
+}
+
+/** Who serves already goes on without it: requests are answered with 503 while the database is away, and again when it is back. */
+function leftOut(error: unknown, log: FastifyBaseLogger): string {
+  if (!isUnavailable(error)) throw error
+  log.warn({ err: error }, 'the database is away: what a start prints for development is left out')
+  return ''
 }
 
 /** Requests are answered with 503 while it is away. Every process looks, and one says so. */

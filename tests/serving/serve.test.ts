@@ -11,6 +11,7 @@ import { expect, test } from 'vitest'
 import type { Finding } from '../../src/doctor/finding.ts'
 import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
 import { createDatabase } from '../support/database.ts'
+import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { runCommand, spawnServer } from '../support/process.ts'
 import { statusOf } from '../support/service.ts'
@@ -109,6 +110,16 @@ test.each([
   const { status, stdout, stderr } = await runCommand(['serve'], { ...settings, PORT: 0, SEED_FILE })
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
   expect(stderr).toMatch(sentence)
+})
+
+test('a database that goes away once requests are answered ends no server: what it would have printed is missing', async () => {
+  const own = await createDatabase()
+  const proxy = await startDatabaseProxy(own.url)
+  proxy.cutAt('users-has-role', 'before')
+  const server = await spawnServer({ DATABASE_URL: proxy.url }, { database: own })
+  await expect.poll(server.output).toContain('what a start prints for development is left out')
+  expect((await server.get('/readyz')).status).toBe(200)
+  expect(await server.stop()).toBe(0)
 })
 
 test('the first start says where everything is; its commands work as printed, and those of ours beside it', async () => {
