@@ -8,7 +8,7 @@ import fp from 'fastify-plugin'
 import { randomBytes } from 'node:crypto'
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { BrowserCall, Session } from '../../src/doors/interaction.ts'
-import { KNOWN_FOR } from '../../src/services/users/known-browsers.ts'
+import { KNOWN_FOR, type Sought } from '../../src/services/users/known-browsers.ts'
 import type { User } from '../../src/services/users/user.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { createCookies, type Cookie, type CookieOptions } from './cookies.ts'
@@ -36,7 +36,7 @@ export interface Browser extends GenuineForms {
   /** Makes the browser, in which the user is signed in, one that they are known to come from. `signIn` does it too. */
   remember(call: BrowserCall, user: Pick<User, 'id' | 'username'>): void
   /** What shows that this account has signed in with the browser; null where nothing does, whether there is one of this name or not. */
-  markOf(request: FastifyRequest, whom: Pick<User, 'id' | 'username'> | string): Promise<string | null>
+  markOf(request: FastifyRequest, whom: Sought): Promise<string | null>
   /**
    * Takes the session cookie away that came; a page of another site, whose forms bring none, could else sign people
    * out. Ending the session is for `users` and `sessions` to do.

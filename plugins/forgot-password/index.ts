@@ -1,6 +1,6 @@
 /**
  * Forgotten passwords: `/forgot-password` asks for an address, a mail has a link, and `/reset-password` takes a new password. The answer,
- * its time and its statements are the same for all: of whose address it is no more is looked up with the request than whether they come with a browser of theirs.
+ * its time and its statements are the same for all: whose address it is is looked up behind it, or where a browser shows that accounts have signed in with it.
  */
 import { message, type Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
@@ -15,7 +15,7 @@ import { serveNewPassword } from '../new-password-page.ts'
 import { ASKED_MAILS } from '../mail/asked-mails.ts'
 import { keptElsewhere } from '../kept-elsewhere.ts'
 import { readHere } from '../mail/read-here.ts'
-import { ofAddress, whoseIs } from '../mail/whose.ts'
+import { askingFor, ofAddress } from '../mail/whose.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from '../password-check.ts'
@@ -103,7 +103,7 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
 
   /** Throws 429 for who has to wait, and 503 where too much waits to be sent. */
   async function ask(email: string, back: string | null, call: PageCall): Promise<void> {
-    const { account, mark } = await whoseIs(fastify, email, call.request)
+    const { account, mark } = await askingFor(fastify, email, call.request)
     const attempt = await throttle.attempt(account, call.request.ip, mark)
     await attempt.failed()
     const { tags } = await language.reader(call)

@@ -8,7 +8,7 @@ import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { isOurs } from '../../src/services/users/ourselves.ts'
 import { ASKED_MAILS } from '../mail/asked-mails.ts'
-import { ofAddress, whoseIs } from '../mail/whose.ts'
+import { askingFor, ofAddress } from '../mail/whose.ts'
 import { clientView } from '../pages/client-view.ts'
 import { endOf, type MailCodes, type Opened } from './codes.ts'
 import { codeLetter } from './letter.ts'
@@ -67,7 +67,7 @@ export function createSendCode(fastify: FastifyInstance, codes: MailCodes): Send
   return async (asked, email, call) => {
     const found = await codes.find(asked.id, email)
     if (found !== null) return found
-    const { account, mark } = await whoseIs(fastify, email, call.request)
+    const { account, mark } = await askingFor(fastify, email, call.request)
     const attempt = await throttle.attempt(account, call.request.ip, mark)
     await attempt.failed()
     const opened = await codes.open(asked.id, email)

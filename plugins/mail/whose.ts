@@ -1,16 +1,28 @@
-/** Who has an address now, and whether they come with a browser of theirs: by the same statements for one that is nobody's. */
+/** Whose an address is, and whether they come with a browser of theirs: by the same statements for one that is nobody's. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { User } from '../../src/doors/user.ts'
 import { usernameKey } from '../../src/protocol/username.ts'
 import { NIL } from '../../src/protocol/uuid.ts'
 import type { Owner } from '../../src/services/throttle/throttle-limits.ts'
 
-export interface Whose {
-  readonly user: User | null
+export interface Asking {
   /** The address in one spelling, as throttles count it. */
   readonly account: string
   /** For throttles; null where they have not signed in with this browser before. */
   readonly mark: string | null
+}
+export interface Whose extends Asking {
+  readonly user: User | null
+}
+
+/** Nobody is looked up, but where a browser shows marks: whose they are, its user knows. */
+export async function askingFor(
+  { oauth, browser }: FastifyInstance,
+  email: string,
+  request: FastifyRequest,
+): Promise<Asking> {
+  const mark = await browser.markOf(request, async () => oauth.users.findByEmail(email))
+  return { account: usernameKey(email) ?? email, mark }
 }
 
 export async function whoseIs(

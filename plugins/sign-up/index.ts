@@ -16,7 +16,7 @@ import type { AskedSignUp } from '../../src/services/users/sign-ups.ts'
 import { promptsOf } from '../interaction/prompt.ts'
 import { ASKED_MAILS } from '../mail/asked-mails.ts'
 import { readHere } from '../mail/read-here.ts'
-import { ofAddress, whoseIs } from '../mail/whose.ts'
+import { askingFor, ofAddress } from '../mail/whose.ts'
 import type { PageCall } from '../pages/index.ts'
 import { createBrowserMarks } from './browser-mark.ts'
 import { addConfirmation } from './confirmation.ts'
@@ -105,7 +105,7 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
     back: string,
     call: PageCall,
   ) {
-    const { account, mark } = await whoseIs(fastify, wanted.email.trim(), call.request)
+    const { account, mark } = await askingFor(fastify, wanted.email.trim(), call.request)
     const attempt = await throttle.attempt(account, call.request.ip, mark)
     await attempt.failed()
     const judged = await signUps.judge(wanted, password)

@@ -14,7 +14,7 @@ import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts
 import { usernameKey } from '../../src/protocol/username.ts'
 import { ASKED_MAILS } from '../mail/asked-mails.ts'
 import { readHere } from '../mail/read-here.ts'
-import { ofAddress, whoseIs } from '../mail/whose.ts'
+import { askingFor, ofAddress } from '../mail/whose.ts'
 import { readerOf } from '../mail/reader-of.ts'
 import type { PageCall } from '../pages/index.ts'
 import { leadingTo } from '../pages/places.ts'
@@ -135,7 +135,7 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
 
   async function mayBeMailed(email: string, { request }: PageCall): Promise<boolean> {
     try {
-      const { account, mark } = await whoseIs(fastify, email, request)
+      const { account, mark } = await askingFor(fastify, email, request)
       const attempt = await throttle.attempt(account, request.ip, mark)
       await attempt.failed()
       return true

@@ -12,15 +12,17 @@ import { findRowByName } from './user-finder.ts'
 import type { User } from './user.ts'
 
 type Known = Pick<User, 'id' | 'username'>
+/** A name leads to whoever is called so now; a function is asked where a browser shows marks, and not else. */
+export type Sought = Known | string | (() => Promise<Known | null>)
 
 export interface KnownBrowsers {
   /** The marks of a browser in which `user` has just signed in: a new one of theirs, before those of a few others. */
   remember(marks: string | undefined, user: Known): string
   /**
    * The mark of this account among them, good now: made within `KNOWN_FOR`, and not before what ended all of them, such as
-   * a new password. Null where there is none, and for a name that is nobody's, by the same statements. A name leads to whoever is called so now.
+   * a new password. Null where there is none, and for a name that is nobody's, by the same statements.
    */
-  find(marks: string | undefined, whom: Known | string): Promise<string | null>
+  find(marks: string | undefined, whom: Sought): Promise<string | null>
 }
 
 /** Seconds. */
@@ -29,14 +31,17 @@ export const KNOWN_FOR = 180 * 86_400
 export function createKnownBrowsers(database: Database, box: SecretBox): KnownBrowsers {
   const marksOf = createBrowserMarks('known browser', box)
 
-  const findNamed = async (username: string): Promise<Known> =>
-    (await findRowByName(database, username)) ?? { id: NIL, username }
+  async function findKnown(whom: Sought): Promise<Known> {
+    if (typeof whom === 'object') return whom
+    if (typeof whom === 'function') return (await whom()) ?? { id: NIL, username: '' }
+    return (await findRowByName(database, whom)) ?? { id: NIL, username: whom }
+  }
 
   return {
     remember: (marks, user) => marksOf.add(marks, ...accountsOf(user)),
     async find(marks, whom) {
       if (marks === undefined) return null
-      const user = typeof whom === 'string' ? await findNamed(whom) : whom
+      const user = await findKnown(whom)
       const mark = marksOf.find(marks, ...accountsOf(user))
       if (mark === undefined || mark.madeAt < Date.now() - KNOWN_FOR * 1000) return null
       const [known] = await database.query(statements.knowsBrowsersOf, [user.id, new Date(mark.madeAt)])
