@@ -6,6 +6,7 @@ import { Socket } from 'node:net'
 import pg from 'pg'
 import { connectionOf } from '../protocol/connection-url.ts'
 import { isLost } from './failures.ts'
+import { waitAtMost } from './patience.ts'
 import { createRetirement, type Retirement } from './retiring.ts'
 import { limitSession, STATEMENT_LIMIT } from './session-limits.ts'
 
@@ -97,15 +98,15 @@ export async function borrow(pool: pg.Pool): Promise<pg.PoolClient> {
 /** Gives up after a while; what it returns tells whether it did, and ends it. */
 function startWait(ours: OwnPool, giveUp: (error: Error) => void): () => 'late' | 'in time' {
   let outcome: 'late' | 'in time' = 'in time'
-  const timer = setTimeout(() => {
+  const end = waitAtMost(WAIT, () => {
     outcome = 'late'
     ours.waiting--
     giveUp(new Error('timeout exceeded when trying to connect'))
-  }, WAIT)
+  })
   ours.waiting++
   return () => {
     if (outcome === 'in time') ours.waiting--
-    clearTimeout(timer)
+    end()
     return outcome
   }
 }
@@ -197,10 +198,12 @@ export async function endPool(pool: pg.Pool): Promise<void> {
 /** As long as nobody is at its other end, no backend can have come of it. */
 function createSocket(sockets: Set<Socket>): Socket {
   const socket = new Socket()
-  const timer = setTimeout(() => socket.destroy(new Error('timeout exceeded when trying to connect')), WAIT)
-  socket.once('connect', () => clearTimeout(timer))
+  const end = waitAtMost(WAIT, () => {
+    socket.destroy(new Error('timeout exceeded when trying to connect'))
+  })
+  socket.once('connect', end)
   socket.once('close', () => {
-    clearTimeout(timer)
+    end()
     sockets.delete(socket)
   })
   sockets.add(socket)

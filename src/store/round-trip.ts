@@ -6,6 +6,7 @@
  * a trip brought would stay in memory until these are collected (docs/adr/0028).
  */
 import pg from 'pg'
+import { waitAtMost } from './patience.ts'
 
 export interface Named {
   /** Under which it is prepared; empty where it is not to be. */
@@ -112,9 +113,9 @@ export function createRoundTrip(asked: readonly Asked[]): RoundTrip {
     on: async (client, limit) =>
       new Promise((resolve, reject) => {
         // In the words of `pg`, whose own limit assigns a function to a property.
-        const timer = setTimeout(() => reject(new Error('Query read timeout')), limit)
+        const end = waitAtMost(limit, () => reject(new Error('Query read timeout')))
         const callback = (error: unknown): void => {
-          clearTimeout(timer)
+          end()
           if (error === null) resolve(results)
           else reject(error)
         }

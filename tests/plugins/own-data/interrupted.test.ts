@@ -83,7 +83,8 @@ test.concurrent.for(ASKING)(
     const failed = await agent.submit(page, 'delete-account')
     await over()
     check([failed.status, Number(failed.headers.get('retry-after')) > 0]).toEqual([503, true])
-    check((await users.get(user.id)).deletesAt !== null).toBe(done === 'done')
+    // Asked until there is a connection again.
+    await check.poll(async () => (await users.get(user.id)).deletesAt !== null).toBe(done === 'done')
     if (done === 'not done')
       check((await server.get('/userinfo', bearer(tokens.access_token))).status).toBe(200)
 
@@ -134,7 +135,7 @@ test.concurrent.for(KEEPING)(
     const failed = await agent.submit(page, 'keep-account')
     await over()
     check(failed.status).toBe(503)
-    check((await users.get(user.id)).deletesAt === null).toBe(kept === 'kept')
+    await check.poll(async () => (await users.get(user.id)).deletesAt === null).toBe(kept === 'kept')
     // Where it is kept nothing is asked any more, once the process has heard of what it stored itself.
     const { directory } = kernelOf(server.server)
     await check
