@@ -42,7 +42,7 @@ const DONE = { status: 204 } as const
 const AUTHORIZATIONS = listAnswer('authorizations', AuthorizationSchema)
 
 export function addHoldings(fastify: FastifyInstance, api: AdminApi): void {
-  const { authorizations, clients, findClient, sessions } = fastify.oauth
+  const { authorizations, clients, findClient, sessions, users } = fastify.oauth
 
   api.serve({
     method: 'GET',
@@ -89,6 +89,17 @@ export function addHoldings(fastify: FastifyInstance, api: AdminApi): void {
     async handle(_query, call) {
       const { id } = await api.findUserToChange(call)
       if (!(await sessions.endOne(id, call.path['sid'] ?? ''))) throw notFound('session of this user')
+    },
+  })
+  api.serve({
+    method: 'DELETE',
+    path: '/users/:sub/tokens',
+    name: 'revokeTokensOfUser',
+    summary: 'Ends every session and token of a user, who may sign in again',
+    scope: 'latchkey:users:write',
+    answer: DONE,
+    async handle(_query, call) {
+      await users.revokeTokens(await api.findUserToChange(call))
     },
   })
 

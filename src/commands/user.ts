@@ -1,4 +1,4 @@
-/** `user create|list|show|update|disable|enable|keep|delete|export|reset-factors|set-password`, with the standard claims by their names. */
+/** `user create|list|show|update|disable|enable|keep|revoke-tokens|delete|export|reset-factors|set-password`, with the standard claims by their names. */
 import { Command } from 'commander'
 import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
@@ -85,6 +85,16 @@ export function userCommand(): Command {
       if (user === null) throw userError('username', 'is not registered')
       await accountDeletions.cancel(user.id)
       return users.get(user.id)
+    }),
+  )
+  withJson(
+    command
+      .command('revoke-tokens <username>')
+      .description('end every session and token of a user, who may sign in again'),
+  ).action(async (username: string, options: Options) =>
+    show(options, async ({ users }) => {
+      if (!(await users.revokeTokens(username))) throw userError('username', 'is not registered')
+      return (await users.find(username))!
     }),
   )
   withJson(command.command('enable <username>').description('let a user sign in again')).action(

@@ -119,6 +119,15 @@ test('disable ends everything of the user, who signs in again after enable', asy
   expect(await users.authenticate('leaving', PASSWORD)).not.toBeNull()
 })
 
+test('revoke-tokens ends everything of the user, who signs in again at once', async () => {
+  const { id } = await users.create({ username: 'signed-out', password: PASSWORD })
+  await giveEverything(server.database, id)
+  expect(await runJson('revoke-tokens', 'Signed-out')).toMatchObject({ sub: id, disabled: false })
+  expect(await whatIsLeft(server.database, id)).toEqual({ sessions: 0, codes: 0, authorizations: 0 })
+  expect(await users.authenticate('signed-out', PASSWORD)).not.toBeNull()
+  expect(await runCommandHere(['user', 'revoke-tokens', 'nobody'], settings)).toMatchObject({ status: 1, stdout: '' })
+}) // prettier-ignore
+
 test('set-password shows the new one once where it was generated, and ends everything of the user', async () => {
   const { id } = await users.create({ username: 'renewed', password: PASSWORD })
   await giveEverything(server.database, id)

@@ -9,8 +9,9 @@ import { openPage, sitDown, substitute } from './page.ts'
 
 test('the commands of the page do what it says', async () => {
   const page = await openPage('global-token-revocation.md')
-  const [setting, register, revoke, okta] = [
+  const [setting, byHand, register, revoke, okta] = [
     page.next('ini'),
+    page.next('sh'),
     page.next('sh'),
     page.next('sh'),
     page.next('sh'),
@@ -19,11 +20,17 @@ test('the commands of the page do what it says', async () => {
 
   const [name = '', value = ''] = setting.trim().split('=')
   const server = await startServer({ [name]: value }, { seed: SEED })
-  const { access_token: token } = await getTokens(server)
   const desk = await sitDown(server.settings)
+  const isGood = async (token: string) => (await server.get('/userinfo', bearer(token))).status === 200
+  const { access_token: former } = await getTokens(server)
+  expect(await isGood(former)).toBe(true)
+  await desk.sh(byHand)
+  await until(async () => expect(await isGood(former)).toBe(false))
+
+  const { access_token: token } = await getTokens(server)
   const command = `${register}\n${substitute(revoke, { 'https://login.example.com': server.url })}`
   expect((await desk.sh(command)).stdout.trim().split('\n').at(-1)).toBe('204')
-  expect((await server.get('/userinfo', bearer(token))).status).toBe(401)
+  expect(await isGood(token)).toBe(false)
 
   await desk.sh(okta)
   await until(async () =>

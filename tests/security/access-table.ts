@@ -153,6 +153,7 @@ const ALL: Readonly<Record<string, Row>> = {
   '/admin/user/keep': administration(303, 403, USER),
   '/admin/user/end-session': administration(303, 403, USER),
   '/admin/user/end-sessions': administration(303, 403, USER),
+  '/admin/user/revoke-tokens': administration(303, 403, USER),
   '/admin/user/revoke': administration(303, 403, USER),
   '/admin/roles': administration(200, 405),
   '/admin/roles/new': administration(200, 403),

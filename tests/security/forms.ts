@@ -414,6 +414,7 @@ export const ADMINISTRATION = formsThere({
   "unlinking of a user's sign-in": { ...ofUser('unlink-0', '/unlink'), needs: 'latchkey-upstreams' },
   "end of a user's session": ofUser('end-session-0', '/end-session'),
   "end of a user's sessions": ofUser('end-sessions', '/end-sessions'),
+  "end of all that a user has": ofUser('revoke-tokens', '/revoke-tokens'),
   'revocation of an authorization': ofUser('revoke-0', '/revoke'),
   'end of what a client holds': administered('revoke-0', '/admin/client/revoke', ofAuthorization),
   'new key': administered('rotate-EdDSA', '/admin/keys/rotate', async () => ({ path: '/keys' })),

@@ -47,6 +47,7 @@ export function addUserActions(area: OwnArea): void {
       done: 'factors',
       work: quietly(async ({ id }) => users.resetFactors(id)),
     },
+    { path: '/user/revoke-tokens', done: 'tokens', work: quietly(async (user) => users.revokeTokens(user)) },
     { path: '/user/end-sessions', done: 'sessions', work: quietly(async ({ id }) => sessions.endAll(id)) },
     // What has ended meanwhile is as it was wanted.
     {

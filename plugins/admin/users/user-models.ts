@@ -64,6 +64,7 @@ export interface UserPage {
   disable: FormTarget | null
   enable: FormTarget | null
   endSessions: FormTarget | null
+  revokeTokens: FormTarget | null
   deletion: FormTarget & { error: Words | null; typed: string }
   sessions: readonly {
     sid: string

@@ -45,6 +45,7 @@ const DONE: Readonly<Record<string, Words>> = {
   factors: message('Their second factor is taken away, with their recovery codes.'),
   sessions: message('All sessions have ended.'),
   revoked: message('The authorization is revoked.'),
+  tokens: message('The user is signed out everywhere, and no app holds anything of theirs any more.'),
 }
 
 /** What the page says besides what is known of the user. */
@@ -101,6 +102,7 @@ export async function showUser(
     resetFactors: (await area.oauth.users.hasFactors(id)) ? target('/user/reset-factors') : null,
     disable: disabled ? null : target('/user/disable'),
     enable: disabled ? target('/user/enable') : null,
+    revokeTokens: disabled ? null : target('/user/revoke-tokens'),
     endSessions: sessions.length > 0 ? target('/user/end-sessions') : null,
     deletion: { ...target('/user/delete'), error: deletion?.error ?? null, typed: deletion?.typed ?? '' },
     ...(await authorizationsOf(area, call, id, after)),

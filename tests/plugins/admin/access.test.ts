@@ -56,6 +56,7 @@ test('there are routes to be asked about', () => {
         '/admin/user/end-session',
         '/admin/user/end-sessions',
         '/admin/user/reset-factors',
+        '/admin/user/revoke-tokens',
         '/admin/user/unlink',
         '/admin/user/revoke',
         '/admin/client/authorizations',

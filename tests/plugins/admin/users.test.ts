@@ -1,7 +1,7 @@
 /** Users on the pages of the administration: what is known of them, what is done to them, and who did it. */
 import { beforeAll, expect, test } from 'vitest'
 import type { EventType } from '../../../src/events.ts'
-import { DEAD, lifeOf } from '../../support/code-flow.ts'
+import { ALIVE, DEAD, lifeOf } from '../../support/code-flow.ts'
 import type { TestClient } from '../../support/clients.ts'
 import { basic } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
@@ -258,6 +258,25 @@ test('a session is shown without what opens it, and ends; then all of them', asy
   expect([doneOn(after), findForm(after, 'end-sessions')]).toEqual(['All sessions have ended.', undefined])
   expect(await sessions.list(id)).toEqual([])
   expect(await lastEvent(id, 'session.ended')).toMatchObject({ ...byRoot(), details: {} })
+}) // prettier-ignore
+
+test('a user is signed out everywhere: nothing that anybody holds of them goes on, and they sign in again', async () => {
+  const { id, username } = await find('alice')
+  const browser = createUserAgent(server.url)
+  const tokens = await getTokens(server, { scope: 'openid offline_access read_books' }, browser)
+  expect(await lifeOf(server, client, tokens)).toEqual(ALIVE)
+  const page = await open(id)
+  expect(doneOn(await agent.submit(page, 'revoke-tokens'))).toContain('signed out everywhere')
+  expect(await lifeOf(server, client, tokens)).toEqual(DEAD)
+  expect([await sessions.list(id), (await users.get(id)).disabled]).toEqual([[], false])
+  expect(await lastEvent(id, 'user.tokens_revoked')).toMatchObject({ ...byRoot(), details: { clients: [{ client: 'web' }] } })
+  // Again, from a page that was opened before: what they have since then ends too.
+  const anew = await getTokens(server, { scope: 'openid' }, createUserAgent(server.url))
+  expect(doneOn(await agent.submit(page, 'revoke-tokens'))).toContain('signed out everywhere')
+  expect(await lifeOf(server, client, anew)).toEqual(DEAD)
+  await users.disable(username)
+  expect(findForm(await open(id), 'revoke-tokens')).toBeUndefined()
+  await users.enable(username)
 }) // prettier-ignore
 
 test('an authorization is shown with its client and scopes, and revoked', async () => {
