@@ -1,5 +1,6 @@
-/** What of a user is kept elsewhere, such as in a directory, and is not theirs to change here. */
+/** What of a user is kept elsewhere, such as in a directory: what is not theirs to change here, and whether they are still there. */
 import type { KeptElsewhere } from '../src/doors/password-source.ts'
+import type { User } from '../src/doors/user.ts'
 import type { OAuth } from './oauth.ts'
 
 /** Null where all of it is ours. */
@@ -9,4 +10,16 @@ export async function keptElsewhere(oauth: OAuth, userId: string): Promise<KeptE
     if (kept !== null) return kept
   }
   return null
+}
+
+/** True for who is none of theirs. */
+export async function isStillThere(oauth: OAuth, userId: string): Promise<boolean> {
+  for (const source of oauth.owners('passwordSource').values())
+    if ((await source.isThere?.(userId)) === false) return false
+  return true
+}
+
+/** The user as they are now, with what has changed there; null for who is gone from there, or is nobody. */
+export async function findPresent(oauth: OAuth, userId: string): Promise<User | null> {
+  return (await isStillThere(oauth, userId)) ? oauth.findUser(userId) : null
 }

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { message } from '../../src/protocol/message.ts'
 import { ADMIN, type User } from '../../src/services/users/user.ts'
+import { findPresent } from '../kept-elsewhere.ts'
 import { ExplainedError } from '../pages/error-page.ts'
 import { SignedOutForm } from '../pages/expired-form.ts'
 import type { Administrator } from './sections.ts'
@@ -43,7 +44,7 @@ export function createGuard({ oauth, browser, pages }: FastifyInstance): Guard {
           return reply.redirect(signInAddress(basePath, request.url), 303)
         throw new SignedOutForm(signInAddress(basePath, request.url))
       }
-      const user = await oauth.findUser(session.userId)
+      const user = await findPresent(oauth, session.userId)
       if (user === null || user.disabled || !user.roles.includes(ADMIN)) throw notForThem(request, user)
       admitted.set(request, { user, session })
       return undefined

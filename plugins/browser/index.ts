@@ -11,6 +11,7 @@ import type { BrowserCall, Session } from '../../src/doors/interaction.ts'
 import { KNOWN_FOR, type Sought } from '../../src/services/users/known-browsers.ts'
 import type { User } from '../../src/services/users/user.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { isStillThere } from '../kept-elsewhere.ts'
 import { createCookies, type Cookie, type CookieOptions } from './cookies.ts'
 import { createGenuineForms, type GenuineForms } from './genuine-forms.ts'
 import type { Follower } from './sessions-by-cookie.ts'
@@ -28,8 +29,8 @@ export interface Browser extends GenuineForms {
    */
   needsAnotherTry(request: FastifyRequest, text: string): boolean
   /**
-   * Signs in, by a new cookie whatever the browser had before. Null for a user who was disabled or changed meanwhile. The session is
-   * `pending` where policies require more, for `request` (default: for pages of ours): `session` does not know it then, and a page that
+   * Signs in, by a new cookie whatever the browser had before. Null for a user who was disabled or changed meanwhile, or is gone from where their
+   * password is. The session is `pending` where policies require more, for `request` (default: for pages of ours): `session` does not know it then, and a page that
    * needs somebody leads to the steps that ask for the rest.
    */
   signIn(call: BrowserCall, signIn: BrowserSignIn, request?: ApprovalRequest): Promise<Session | null>
@@ -90,14 +91,20 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     config.NOTIFY_NEW_BROWSERS && (await markOf(request, user)) === null
   const followers: Follower[] = []
   const changed: Follower = (call, now) => followers.forEach((follower) => follower(call, now))
-  const { session, signIn, forget, ...steps } = createSignedIn(
-    kernel,
-    sessionCookies,
-    remember,
-    isNews,
-    changed,
-    id,
-  )
+  const {
+    session,
+    signIn: begin,
+    forget,
+    ...steps
+  } = createSignedIn(kernel, sessionCookies, remember, isNews, changed, id)
+
+  /** Who is gone from where their password is comes in by nothing else either. What has changed there is laid over who is signed in already. */
+  const signIn: Browser['signIn'] = async (call, given, asked) => {
+    const begun = await begin(call, given, asked)
+    if (begun === null || (await isStillThere(fastify.oauth, begun.userId))) return begun
+    forget(call)
+    return null
+  }
 
   fastify.decorate('browser', {
     ...createGenuineForms(kernel, { of: id, read: idCookie.read }),

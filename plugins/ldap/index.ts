@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { PasswordSource } from '../../src/doors/password-source.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
 import { ldapConfig } from '../../src/settings/ldap.ts'
 import { DirectoryFailure } from './connection.ts'
 import { createDirectory, type Directory } from './directory.ts'
@@ -60,10 +61,12 @@ async function ldap(fastify: FastifyInstance): Promise<void> {
       (await linkOfUser(links, userId)) === null
         ? null
         : { password: KEPT, changeUri: config.passwordUrl, claims: OWNED },
+    isThere: presence.isThere,
   }
   fastify.oauth.register('passwordSource', 'ldap', source)
   fastify.oauth.add('policy', async ({ subject }) => {
-    if (subject !== undefined) await presence.assertThere(subject)
+    if (subject !== undefined && !(await presence.isThere(subject)))
+      throw new OAuthError('invalid_grant', 'the user is not in the directory any more')
   })
 }
 

@@ -1,7 +1,7 @@
 /**
  * Whether the people of the directory are still there. Who is gone, disabled, or not found by LDAP_USER_FILTER any more is disabled here, which ends
- * their sessions and tokens, whatever other ways to sign in they have; who is back is enabled. Asked before somebody gets another token, once
- * in LDAP_RECHECK seconds for each process, and of everybody by `latchkey ldap sync`.
+ * their sessions and tokens, whatever other ways to sign in they have; who is back is enabled. Asked before somebody gets another token, signs in
+ * by something else or administers, once in LDAP_RECHECK seconds for each process, and of everybody by `latchkey ldap sync`.
  */
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
@@ -10,14 +10,14 @@ import { ADMIN, type User } from '../../src/services/users/user.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { DirectoryFailure } from './connection.ts'
 import type { Directory } from './directory.ts'
-import { type Links, linkOfUser } from './links.ts'
+import { type Link, type Links, linkOfUser } from './links.ts'
 import type { People } from './people.ts'
 
 export type Standing = 'there' | 'gone' | 'kept'
 
 export interface Presence {
-  /** For the policy: throws `invalid_grant` for who is gone. While the directory does not answer, all stays as it was. */
-  assertThere(userId: string): Promise<void>
+  /** False for who is gone. While the directory does not answer, all stays as it was. */
+  isThere(userId: string): Promise<boolean>
   /** They were seen there a moment ago. */
   note(userId: string): void
   /** Everybody who is linked, or the first who are not there: nothing is done where that would be most of them, unless `force`. */
@@ -84,6 +84,15 @@ export function createPresence(
     }
   }
 
+  /** Whether they are there; who is not is disabled, unless they are the last administrator. */
+  async function look(userId: string, { subject }: Link): Promise<boolean> {
+    const person = await directory.get(subject)
+    const user = await registry.get(userId)
+    if (person === null) return (await leave(user)) === 'kept'
+    await people.update(user, person)
+    return true
+  }
+
   /** Every linked user, with what the directory has of them. */
   async function* linked() {
     for (let after: string | undefined; ;) {
@@ -99,26 +108,19 @@ export function createPresence(
 
   return {
     note,
-    async assertThere(userId) {
-      if (config.recheck === 0 || isFresh(userId)) return
+    async isThere(userId) {
+      if (config.recheck === 0 || isFresh(userId)) return true
       const link = await linkOfUser(links, userId)
-      if (link === null) return note(userId)
       try {
-        const person = await directory.get(link.value.subject)
-        const user = await registry.get(userId)
-        if (person !== null) {
-          await people.update(user, person)
-          return note(userId)
-        }
-        if ((await leave(user)) === 'kept') return note(userId)
+        if (link !== null && !(await look(userId, link.value))) return false
+        note(userId)
       } catch (error) {
         const isNoAnswer =
           error instanceof DirectoryFailure || (error instanceof OAuthError && error.status === 503)
         if (!isNoAnswer) throw error
         log.warn({ why: error.message }, 'the directory cannot say who is still there')
-        return
       }
-      throw new OAuthError('invalid_grant', 'the user is not in the directory any more')
+      return true
     },
     async sync({ force = false } = {}) {
       const absent: User[] = []

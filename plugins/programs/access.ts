@@ -11,6 +11,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { ownRequest } from '../../src/services/users/ourselves.ts'
 import { ADMIN, isInUse } from '../../src/services/users/user.ts'
+import { findPresent } from '../kept-elsewhere.ts'
 import type { AccessToken } from '../require-scope/access-token.ts'
 import { reachesAcr } from '../require-scope/acr.ts'
 import { BearerError } from '../require-scope/bearer-error.ts'
@@ -65,7 +66,7 @@ export async function createProgramAccess(
       if (token.subject === token.clientId) return null
       throw new BearerError('invalid_token', 'The access token stands for nobody')
     }
-    const user = await oauth.findUser(authorization.subject)
+    const user = await findPresent(oauth, authorization.subject)
     if (user === null || !isInUse(user) || !user.roles.includes(ADMIN))
       throw new OAuthError('access_denied', 'the token is of somebody who is no administrator')
     // Nor does anybody sign in here as an administrator whom others vouch for.

@@ -51,7 +51,7 @@ const DISPATCHED: { readonly [Kind in keyof Dispatched]: Shape<Dispatched[Kind]>
     submit: FUNCTION,
     page: maybe(FUNCTION),
   },
-  passwordSource: { check: FUNCTION, keeps: FUNCTION },
+  passwordSource: { check: FUNCTION, keeps: FUNCTION, isThere: maybe(FUNCTION) },
   mailTransport: { send: FUNCTION },
   keyStore: { open: FUNCTION },
   profile: {

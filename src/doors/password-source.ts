@@ -11,6 +11,12 @@ export interface PasswordSource {
   check(typed: { readonly username: string; readonly password: string }): Promise<PasswordAnswer>
   /** What is theirs of this user, and not ours to change; null for who is none of its people. */
   keeps(userId: string): Promise<KeptElsewhere | null>
+  /**
+   * Whether they are still among its people, as far as it knows: true for who is none of them, and while the source does not answer. Asked where a
+   * session begins, whatever it begins by, at each page of the administration, and of each token of an administrator, so the source remembers for a
+   * while what it found. What has changed there is laid over the user by then. Default true.
+   */
+  isThere?(userId: string): Promise<boolean>
 }
 
 export type PasswordAnswer =

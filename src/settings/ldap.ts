@@ -76,7 +76,7 @@ export const LdapSettings = {
   LDAP_RECHECK: Seconds(
     600,
     0,
-    'after so long the directory is asked whether somebody is still there before they get another token; 0 for never',
+    'after so long the directory is asked whether somebody is still there before they get another token, sign in by something else, or administer; 0 for never',
   ),
   LDAP_PASSWORD_URL: Type.Optional(
     Type.String({
