@@ -29,12 +29,9 @@ function splitAt(text: string, separator: string): string[] {
   return parts
 }
 
-/** §2.4: a letter behind a backslash, or a byte as two hexadecimal digits. */
+/** §2.4: a letter behind a backslash, or bytes as two hexadecimal digits each. What comes of it is not read again. */
 function unescaped(value: string): string {
-  const bytes = value
-    .trim()
-    .replaceAll(/(?:\\[0-9a-f]{2})+/gi, (pairs) =>
-      Buffer.from(pairs.replaceAll('\\', ''), 'hex').toString('utf8'),
-    )
-  return bytes.replaceAll(/\\(.)/g, '$1')
+  return value.replaceAll(/((?:\\[0-9a-f]{2})+)|\\(.)/gis, (_whole, bytes?: string, letter?: string) =>
+    bytes === undefined ? letter! : Buffer.from(bytes.replaceAll('\\', ''), 'hex').toString('utf8'),
+  )
 }

@@ -22,6 +22,15 @@ test('two spellings of one name are one, and two names are two', () => {
   expect(nameKey('cn=a\\+sn\\=b,dc=c')).not.toBe(nameKey('cn=a+sn=b,dc=c'))
 })
 
+test('what is escaped is read once, so that nobody is of a group that is only spelled like another', () => {
+  expect(nameKey('cn=ad\\5Cmins,dc=c')).not.toBe(nameKey('cn=admins,dc=c'))
+  expect(nameKey('cn=ad\\5Cmins,dc=c')).toBe(nameKey('cn=ad\\\\mins,dc=c'))
+  expect(nameKey('cn=\\\\61dmins,dc=c')).toBe(nameKey('cn=\\5c61dmins,dc=c'))
+  expect(nameKey('cn=\\5C2Cx,dc=c')).not.toBe(nameKey('cn=\\2Cx,dc=c'))
+  expect(nameKey('cn=admins\\ ,dc=c')).toBe(nameKey('cn=admins\\20,dc=c'))
+  expect(nameKey('cn=admins\\ ,dc=c')).not.toBe(nameKey('cn=admins\\5C,dc=c'))
+})
+
 test('what somebody types is a value of the filter, and nothing else of it', () => {
   const typed = '*)(uid=*))(|(uid=\\2a\0é😀'
   expect(escapeValue(typed)).toBe('\\2a\\29\\28uid=\\2a\\29\\29\\28|\\28uid=\\5c2a\\00é😀')
