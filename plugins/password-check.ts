@@ -68,17 +68,23 @@ export function createSignInCheck(fastify: FastifyInstance): SignInCheck {
   }
 
   return async (username, password, request) => {
-    let unanswered: PasswordAnswer = null
+    // That it is no password of ours was found out before: that counts, whoever is called so, and whatever keeps the others from answering.
+    let unanswered = (): PasswordAnswer => null
     const found = await attempt(username, request, async (candidate) =>
       candidate.authenticate(password, async () => {
-        const asked = await askOthers(username, password)
-        if (asked === null || !('refused' in asked.answer) || asked.answer.status !== 503) return asked
-        // That it is no password of ours was found out all the same: that counts, whoever is called so.
-        unanswered = asked.answer
+        try {
+          const asked = await askOthers(username, password)
+          if (asked === null || !('refused' in asked.answer) || asked.answer.status !== 503) return asked
+          unanswered = () => asked.answer
+        } catch (error) {
+          unanswered = () => {
+            throw error
+          }
+        }
         return null
       }),
     )
-    if (found === null) return unanswered
+    if (found === null) return unanswered()
     return 'answer' in found ? found.answer : { user: found }
   }
 }

@@ -1,5 +1,6 @@
 /** Guessing passwords on the login page: refused after 20 tries, the right one included. */
 import { expect, test } from 'vitest'
+import { OAuthError } from '../../src/protocol/errors.ts'
 import { startServer } from '../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, authorize, BOB, goThrough, SEED } from '../support/sign-in.ts'
 import { createUserAgent } from '../support/user-agent.ts'
@@ -35,4 +36,26 @@ test('guessing ends, the right password too, and others are not kept out', async
   const other = createUserAgent(server.url)
   const answer = answerOf(await goThrough(other, await other.get(authorizationUrl(server)), BOB))
   expect(answer.has('code')).toBe(true)
+})
+
+test('a place of passwords that is kept from answering gives no more guesses at one of ours', async () => {
+  const at = await startServer(
+    {},
+    {
+      seed: SEED,
+      extend: ({ oauth }) =>
+        oauth.register('passwordSource', 'full', {
+          check: async () => {
+            throw new OAuthError('temporarily_unavailable', 'too many ask at once', { status: 503 })
+          },
+          keeps: async () => null,
+        }),
+    },
+  )
+  const agent = createUserAgent(at.url)
+  const login = await agent.get(authorizationUrl(at))
+  const trying = async (password: string) =>
+    agent.submit(login, 'login', { username: ALICE.username, password })
+  for (let guesses = 0; guesses < 20; guesses++) expect((await trying('wrong')).status).toBe(503)
+  expect((await trying(ALICE.password)).status).toBe(429)
 })
