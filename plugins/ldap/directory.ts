@@ -9,7 +9,7 @@ import { usernameProblem } from '../../src/protocol/username.ts'
 import { createHashingQueue } from '../../src/services/hashing/hashing-queue.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { createCircuit } from './circuit.ts'
-import { codeOf, DirectoryFailure, withConnection, type Connection } from './connection.ts'
+import { codeOf, DirectoryFailure, PATIENCE, withConnection, type Connection } from './connection.ts'
 import { attributesOf, toEntry, type Entry } from './entry.ts'
 import { nameKey } from './names.ts'
 
@@ -37,6 +37,8 @@ const WAITING = 64
 const MAX_LENGTH = 1024
 /** Binds whose times are remembered. */
 const REMEMBERED = 20
+/** Milliseconds: whoever waits so long for nothing is still answered in time. */
+const MOST_PRETENDED = PATIENCE - 1000
 /** Groups that are read. */
 const MOST_GROUPS = 1000
 /** RFC 4511 Appendix A: what says that a password is not right, or that nobody signs in as this entry. */
@@ -49,7 +51,6 @@ const REFUSALS: ReadonlySet<number> = new Set([
   50, // insufficientAccessRights
   53, // unwillingToPerform
 ])
-const REFERRAL = 10
 /** What Active Directory says of a right password that has to be changed before all else: expired, or never used. */
 const EXPIRED = /\bdata (?:532|773)\b/
 
@@ -108,7 +109,7 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
   }
 
   function remember(time: number): void {
-    times.push(time)
+    times.push(Math.min(time, MOST_PRETENDED))
     if (times.length > REMEMBERED) times.shift()
   }
 
@@ -122,16 +123,15 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
   /** Whether the password is the entry's. */
   async function bind({ client }: Connection, { dn }: Entry, password: string): Promise<boolean | 'expired'> {
     const begun = performance.now()
-    try {
-      await client.bind(dn, password)
-      return true
-    } catch (error) {
-      const code = codeOf(error)
-      if (code === REFERRAL || code === undefined || !REFUSALS.has(code)) throw error
-      return EXPIRED.test((error as Error).message) ? 'expired' : false
-    } finally {
-      remember(performance.now() - begun)
-    }
+    const answer = await client.bind(dn, password).catch((error: unknown) => {
+      // What was never answered says nothing of how long an answer takes.
+      if (codeOf(error) === undefined) throw error
+      return error as Error
+    })
+    remember(performance.now() - begun)
+    if (answer === undefined) return true
+    if (!REFUSALS.has(codeOf(answer)!)) throw answer
+    return EXPIRED.test(answer.message) ? 'expired' : false
   }
 
   return {

@@ -1,0 +1,49 @@
+/** Binds that are slow, lost or refused in odd ways tell nobody who is in the directory. @needs latchkey-ldap */
+import { afterEach, expect, test, vi } from 'vitest'
+import { createDirectory } from '../../../plugins/ldap/directory.ts'
+import { parseConfig } from '../../../src/config.ts'
+import { pino } from 'pino'
+import { ldapConfig } from '../../../src/settings/ldap.ts'
+import { passTime } from '../../support/clocks.ts'
+import { type Answer, done, entry, startLyingDirectory } from '../../support/lying-directory.ts'
+
+const ADA = 'uid=ada,dc=example,dc=org'
+const SERVICE = 'cn=service,dc=example,dc=org'
+
+afterEach(() => void vi.useRealTimers())
+
+/** Asks a directory that has ada alone, and binds her so. */
+async function directoryWith(bindAda: Answer) {
+  const { url } = await startLyingDirectory((question) => {
+    const { operation, dn, text } = question
+    if (operation === 'bind') return dn === ADA ? bindAda(question) : [done(question)]
+    const found = text.includes('ada') ? [entry(question, ADA, { uid: 'ada', entryUUID: 'a' })] : []
+    return [...found, done(question)]
+  })
+  const settings = {
+    LDAP_URL: url,
+    LDAP_START_TLS: 'false',
+    LDAP_BASE_DN: 'dc=example,dc=org',
+    LDAP_BIND_DN: SERVICE,
+    LDAP_BIND_PASSWORD: 'secret',
+  }
+  return createDirectory(ldapConfig(parseConfig(settings, []))!, pino({ level: 'silent' }))
+}
+
+test('an unknown name does not wait for what was never answered', async () => {
+  const directory = await directoryWith(() => {
+    passTime(6000)
+    return []
+  })
+  await expect(directory.authenticate('ada', 'a password')).rejects.toThrow('closed')
+  expect(await directory.authenticate('nobody', 'a password')).toBeNull()
+})
+
+test('nor longer than there is time', async () => {
+  const directory = await directoryWith((question) => {
+    passTime(6000)
+    return [done(question, 49)]
+  })
+  expect(await directory.authenticate('ada', 'a password')).toBeNull()
+  expect(await directory.authenticate('nobody', 'a password')).toBeNull()
+})
