@@ -138,7 +138,7 @@ export function codeOf(error: unknown): number | undefined {
 }
 
 /** Busy and unavailable; else the directory does not do what the settings have it asked. */
-const PASSING: ReadonlySet<number> = new Set([51, 52])
+export const PASSING: ReadonlySet<number> = new Set([51, 52])
 
 function toFailure(error: unknown): DirectoryFailure {
   if (error instanceof DirectoryFailure) return error

@@ -9,7 +9,7 @@ import { usernameProblem } from '../../src/protocol/username.ts'
 import { createHashingQueue } from '../../src/services/hashing/hashing-queue.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { createCircuit } from './circuit.ts'
-import { codeOf, DirectoryFailure, PATIENCE, withConnection, type Connection } from './connection.ts'
+import { codeOf, DirectoryFailure, PASSING, PATIENCE, withConnection, type Connection } from './connection.ts'
 import { attributesOf, toEntry, type Entry } from './entry.ts'
 import { nameKey } from './names.ts'
 
@@ -41,7 +41,7 @@ const REMEMBERED = 20
 const MOST_PRETENDED = PATIENCE - 1000
 /** Groups that are read. */
 const MOST_GROUPS = 1000
-/** RFC 4511 Appendix A: what says that a password is not right, or that nobody signs in as this entry. */
+/** RFC 4511 Appendix A: what says that a password is not right, or that nobody signs in as this entry. Other codes are for operators to mend. */
 const REFUSALS: ReadonlySet<number> = new Set([
   19, // constraintViolation: too many tries there
   32, // noSuchObject
@@ -130,7 +130,10 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
     })
     remember(performance.now() - begun)
     if (answer === undefined) return true
-    if (!REFUSALS.has(codeOf(answer)!)) throw answer
+    const code = codeOf(answer)!
+    if (PASSING.has(code)) throw answer
+    // Whoever tries hears the same all the same: an unknown name gets nothing of this kind.
+    if (!REFUSALS.has(code)) log.warn({ dn, why: answer.message }, 'the directory does not do a bind')
     return EXPIRED.test(answer.message) ? 'expired' : false
   }
 

@@ -47,3 +47,13 @@ test('nor longer than there is time', async () => {
   expect(await directory.authenticate('ada', 'a password')).toBeNull()
   expect(await directory.authenticate('nobody', 'a password')).toBeNull()
 })
+
+test('whatever refuses the bind, it tells nobody that there is such a name; busy is no refusal', async () => {
+  let code = 0
+  const directory = await directoryWith((question) => [done(question, code, 'not like this')])
+  for (code of [1, 7, 8, 10, 13, 16, 19, 32, 34, 48, 49, 50, 53, 80])
+    expect(await directory.authenticate('ada', 'a password')).toBeNull()
+  for (code of [51, 52]) await expect(directory.authenticate('ada', 'a password')).rejects.toThrow('not like')
+  code = 0
+  expect(await directory.authenticate('ada', 'a password')).toMatchObject({ subject: 'a' })
+})
