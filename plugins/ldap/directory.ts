@@ -26,7 +26,10 @@ export interface Directory {
   authenticate(username: string, password: string): Promise<Person | 'expired' | null>
   /** Who is meant by a name; null for nobody, and for more than one. Throws as `authenticate`. */
   find(username: string): Promise<Person | null>
-  /** Who is behind a subject now, whatever they are called; null for who is gone, disabled, or not found by LDAP_USER_FILTER any more. Throws as `authenticate`. */
+  /**
+   * Who is behind a subject now, whatever they are called; null for who is gone, disabled, or not found by LDAP_USER_FILTER any more. Throws as
+   * `authenticate`, also where the directory finds somebody else or nobody at all.
+   */
   get(subject: string): Promise<Person | null>
 }
 
@@ -91,6 +94,22 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
       log.warn({ dns: found.map(({ dn }) => dn) }, 'several entries of the directory have one user name')
     const [entry] = found
     return found.length === 1 && isCalled(config.userFilter, username, entry!.valuesOf) ? entry! : null
+  }
+
+  /** Where nobody at all is found, as after a change of settings or rights, that says of nobody that they are gone. */
+  async function assertFindsAnybody({ client }: Connection): Promise<void> {
+    const filter = `(&(${config.idAttribute}=*)${filterForAny(config.userFilter)})`
+    const { searchEntries } = await client.search(config.baseDn, {
+      scope: 'sub',
+      filter,
+      attributes: ['1.1'],
+      sizeLimit: 1,
+    })
+    if (searchEntries.length === 0)
+      throw new DirectoryFailure(
+        'unusable',
+        `LDAP_USER_FILTER finds nobody at all in LDAP_BASE_DN who has ${config.idAttribute}`,
+      )
   }
 
   async function withGroups(connection: Connection, entry: Entry): Promise<Person> {
@@ -160,8 +179,14 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
       }, besides),
     get: async (subject) =>
       ask(async (connection) => {
-        const [entry] = await search(connection, await subjectFilter(config, subject))
-        return entry === undefined || entry.isDisabled ? null : withGroups(connection, entry)
+        const [entry, other] = await search(connection, await subjectFilter(config, subject))
+        if (entry === undefined) {
+          await assertFindsAnybody(connection)
+          return null
+        }
+        if (other !== undefined || entry.subject !== subject)
+          throw new DirectoryFailure('unusable', `it does not know one entry by its ${config.idAttribute}`)
+        return entry.isDisabled ? null : withGroups(connection, entry)
       }, besides),
   }
 }

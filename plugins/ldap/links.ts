@@ -35,6 +35,11 @@ export function linkOf({ idAttribute }: LdapConfig, { subject, dn }: Pick<Entry,
   return { directory: 'default', attribute: idAttribute, subject, dn }
 }
 
+/** Whether it is by the attribute that the directory is asked by now. */
+export function isAskable({ idAttribute }: LdapConfig, { attribute }: Link): boolean {
+  return attribute.toLowerCase() === idAttribute.toLowerCase()
+}
+
 /** Null for who is none of the directory's. */
 export async function linkOfUser(links: Links, userId: string): Promise<UserRecord<Link> | null> {
   return (await links.list(userId))[0] ?? null

@@ -10,13 +10,13 @@ import { ADMIN, type User } from '../../src/services/users/user.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { DirectoryFailure } from './connection.ts'
 import type { Directory } from './directory.ts'
-import { type Link, type Links, linkOfUser } from './links.ts'
+import { isAskable, type Link, type Links, linkOfUser } from './links.ts'
 import type { People } from './people.ts'
 
 export type Standing = 'there' | 'gone' | 'kept'
 
 export interface Presence {
-  /** False for who is gone. While the directory does not answer, all stays as it was. */
+  /** False for who is gone. While the directory does not answer, all stays as it was. Throws `temporarily_unavailable` (503) where too many ask. */
   isThere(userId: string): Promise<boolean>
   /** They were seen there a moment ago. */
   note(userId: string): void
@@ -85,22 +85,27 @@ export function createPresence(
   }
 
   /** Whether they are there; who is not is disabled, unless they are the last administrator. */
-  async function look(userId: string, { subject }: Link): Promise<boolean> {
-    const person = await directory.get(subject)
+  async function look(userId: string, link: Link): Promise<boolean> {
+    if (!isAskable(config, link))
+      throw new DirectoryFailure('unusable', `somebody is linked by their ${link.attribute}`)
+    const person = await directory.get(link.subject)
     const user = await registry.get(userId)
     if (person === null) return (await leave(user)) === 'kept'
     await people.update(user, person)
     return true
   }
 
-  /** Every linked user, with what the directory has of them. */
+  /** Every linked user that the directory can be asked about. */
   async function* linked() {
     for (let after: string | undefined; ;) {
       const users = await registry.list(after === undefined ? {} : { after })
       if (users.length === 0) return
       for (const user of users) {
         const link = await linkOfUser(links, user.id)
-        if (link !== null) yield { user, link }
+        if (link === null) continue
+        if (isAskable(config, link.value)) yield { user, link }
+        else
+          log.warn({ user: user.id }, 'the directory is not asked about who is linked by another attribute')
       }
       after = users.at(-1)!.username
     }
@@ -115,9 +120,7 @@ export function createPresence(
         if (link !== null && !(await look(userId, link.value))) return false
         note(userId)
       } catch (error) {
-        const isNoAnswer =
-          error instanceof DirectoryFailure || (error instanceof OAuthError && error.status === 503)
-        if (!isNoAnswer) throw error
+        if (!(error instanceof DirectoryFailure)) throw error
         log.warn({ why: error.message }, 'the directory cannot say who is still there')
       }
       return true
