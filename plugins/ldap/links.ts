@@ -2,6 +2,9 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { UserRecord, UserRecords } from '../../src/doors/user-records.ts'
+import type { User } from '../../src/doors/user.ts'
+import type { Also } from '../../src/services/users/update-options.ts'
+import { statements } from '../../src/store/user-records.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import type { Entry } from './entry.ts'
 
@@ -14,11 +17,14 @@ export interface Link {
   readonly subject: string
   /** What it was called when it was read last: for administrators. */
   readonly dn: string
-  /** The account was disabled since the entry was gone: it is enabled when that is back. */
+  /** The account was disabled since the entry was gone, in the transaction that wrote this: unless it was disabled anew since, it is enabled when that is back. */
   readonly gone?: boolean
 }
 
 export type Links = UserRecords<Link>
+
+/** Somebody else changed them or their link since they were read. */
+export class Changed extends Error {}
 
 export const KIND = 'ldap'
 
@@ -38,6 +44,19 @@ export function linkOf({ idAttribute }: LdapConfig, { subject, dn }: Pick<Entry,
 /** Whether it is by the attribute that the directory is asked by now. */
 export function isAskable({ idAttribute }: LdapConfig, { attribute }: Link): boolean {
   return attribute.toLowerCase() === idAttribute.toLowerCase()
+}
+
+/** Whether the directory, and nobody else since, disabled them. */
+export function isLeft({ disabledAt }: User, { value, updatedAt }: UserRecord<Link>): boolean {
+  return value.gone === true && disabledAt === updatedAt
+}
+
+/** Replaces their link together with a change of them. Throws `Changed`. */
+export function replacing({ id, revision }: UserRecord<Link>, link: Link): Also {
+  return async (query, _note, userId) => {
+    const replaced = await query(statements.replace, [userId, KIND, id, link, revision])
+    if (replaced.length === 0) throw new Changed()
+  }
 }
 
 /** Null for who is none of the directory's. */

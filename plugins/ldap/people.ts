@@ -11,7 +11,7 @@ import { ADMIN, type User } from '../../src/services/users/user.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { isIn, type Person } from './directory.ts'
 import { OWNED } from './entry.ts'
-import { KIND, linkIdOf, linkOf, type Links } from './links.ts'
+import { Changed, isLeft, KIND, linkIdOf, linkOf, type Links, replacing } from './links.ts'
 
 export type Account = { readonly user: User } | { readonly refused: 'taken' | 'disabled' | 'nameless' }
 
@@ -28,8 +28,6 @@ export interface People {
   rolesOf(person: Person): string[]
 }
 
-/** They were changed by somebody else since they were read. */
-class Changed extends Error {}
 /** Of changes that come at the same moment, this is tried again. */
 const TRIES = 5
 
@@ -110,12 +108,9 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
 
   /** Without what cannot be: another's name or address, and the last administrator's role. */
   async function lay(user: User, changes: Record<string, unknown>): Promise<User> {
-    const isSame = (now: User): void => {
-      if (now.updatedAt !== user.updatedAt) throw new Changed()
-    }
     try {
       const options = {
-        judge: isSame,
+        judge: sameAs(user),
         mayRename: true,
         ...('roles' in changes ? { keepOneWith: ADMIN } : {}),
       }
@@ -146,14 +141,21 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
     }
   }
 
-  /** Where the entry is now, and that it is there. */
-  async function renew(user: User, person: Person): Promise<boolean> {
+  /** Where the entry is now, and that it is there. Answers how they are then: whom the directory disabled is enabled. */
+  async function renew(user: User, person: Person): Promise<User> {
     const record = await links.get(user.id, linkIdOf(config, person.subject))
-    if (record === null) return false
+    if (record === null) return user
+    const link = linkOf(config, person)
+    if (isLeft(user, record)) {
+      const options = { enabled: true, judge: sameAs(user), also: replacing(record, link) }
+      return registry.update({ id: user.id }, {}, options).catch(async (error: unknown) => {
+        if (!(error instanceof Changed)) throw error
+        return users.get(user.id)
+      })
+    }
     const { gone = false, dn } = record.value
-    if (gone && user.disabled) await registry.enable({ id: user.id })
-    if (gone || dn !== person.dn) await links.replace(user.id, record, linkOf(config, person))
-    return gone
+    if (gone || dn !== person.dn) await links.replace(user.id, record, link)
+    return user
   }
 
   return {
@@ -163,16 +165,14 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
       const owner = await ownerOf(person)
       const account = owner === null ? await register(person) : { user: owner }
       if ('refused' in account) return account
-      const wasGone = await renew(account.user, person)
-      const user = wasGone ? await users.get(account.user.id) : account.user
+      const user = await renew(account.user, person)
       // Whoever disabled them here has the last word, whatever the directory says.
       if (user.disabled) return { refused: 'disabled' }
       // Who has asked for their deletion is not changed any more.
       return { user: user.deletesAt === null ? await update(user, person) : user }
     },
     async update(user, person) {
-      await renew(user, person)
-      const now = await users.get(user.id)
+      const now = await renew(user, person)
       return now.disabled || now.deletesAt !== null ? now : update(now, person)
     },
     async link(user, person) {
@@ -186,6 +186,13 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
       if (put) return 'linked'
       return (await links.owner(id)) === user.id ? 'already' : 'taken'
     },
+  }
+}
+
+/** Throws `Changed` where they are not as they were. */
+function sameAs({ updatedAt }: User): (now: User) => void {
+  return (now) => {
+    if (now.updatedAt !== updatedAt) throw new Changed()
   }
 }
 

@@ -10,10 +10,10 @@ import { ADMIN, type User } from '../../src/services/users/user.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { DirectoryFailure } from './connection.ts'
 import type { Directory } from './directory.ts'
-import { isAskable, type Link, type Links, linkOfUser } from './links.ts'
+import { Changed, isAskable, type Link, type Links, linkOfUser, replacing } from './links.ts'
 import type { People } from './people.ts'
 
-export type Standing = 'there' | 'gone' | 'kept'
+type Standing = 'gone' | 'kept'
 
 export interface Presence {
   /** False for who is gone. While the directory does not answer, all stays as it was. Throws `temporarily_unavailable` (503) where too many ask. */
@@ -66,15 +66,22 @@ export function createPresence(
     return at !== undefined && performance.now() - at < config.recheck * 1000
   }
 
-  /** Marked before they are disabled: of a process that dies in between, the next one knows who did it. */
+  /** Marked where this is what disables them: whom somebody here disabled is not enabled when they are back. */
   async function leave(user: User): Promise<Standing> {
     const record = await linkOfUser(links, user.id)
     if (record === null || user.disabled) return 'gone'
-    if (record.value.gone !== true) await links.replace(user.id, record, { ...record.value, gone: true })
+    const options = {
+      disabled: true,
+      keepOneWith: ADMIN,
+      judge: assertEnabled,
+      also: replacing(record, { ...record.value, gone: true }),
+    }
     try {
-      await registry.disable({ id: user.id }, { keepOneWith: ADMIN })
+      await registry.update({ id: user.id }, {}, options)
       return 'gone'
     } catch (error) {
+      // Another process did it, or somebody here.
+      if (error instanceof Changed) return 'gone'
       if (!(error instanceof OAuthError) || error.about?.member !== 'roles') throw error
       log.warn(
         { user: user.id },
@@ -142,4 +149,8 @@ export function createPresence(
       return { seen: count, gone, withheld: [], kept }
     },
   }
+}
+
+function assertEnabled({ disabled }: User): void {
+  if (disabled) throw new Changed()
 }

@@ -9,6 +9,8 @@ export interface User {
   /** Standard claims by their wire names (OpenID Connect Core §5.1). */
   readonly claims: Readonly<Record<string, unknown>>
   readonly disabled: boolean
+  /** When they were disabled last, in milliseconds since the epoch; null where they are not. */
+  readonly disabledAt: number | null
   /** When it is deleted, as they asked for, in milliseconds since the epoch; until then they can only keep it. Null where they did not ask. */
   readonly deletesAt: number | null
   /**

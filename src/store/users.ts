@@ -171,10 +171,10 @@ export const statements = {
     'user-rename',
     (user) => `${user.column('username')} = $2, ${user.column('usernameKey')} = $3`,
   ),
-  disable: update('user-disable', (user) => {
-    const disabledAt = user.column('disabledAt')
-    return `${disabledAt} = coalesce(${disabledAt}, now()), ${user.column('passwordLinkHash')} = null`
-  }),
+  disable: update(
+    'user-disable',
+    (user) => `${user.column('disabledAt')} = now(), ${user.column('passwordLinkHash')} = null`,
+  ),
   enable: update('user-enable', (user) => `${user.column('disabledAt')} = null`),
   /** The user $1, who may sign in, is to be deleted in $2 seconds; with the link by which a password could be set. */
   beginDeletion: statement<UserRow>('user-begin-deletion', (table) => {

@@ -58,7 +58,7 @@ export interface UserRegistry extends UserFinder, UserAuthentication {
    * removed or hashed anew when it comes to it. What is proven between the two calls is proven of that one.
    */
   replacement(whom: Whom): Promise<(password: string) => Promise<User | null>>
-  /** Ends every session, code and Authorization of the user, who cannot sign in until `enable`. */
+  /** Ends every session, code and Authorization of the user, who cannot sign in until `enable`; for who is disabled already, it says so anew (`disabledAt`). */
   disable(whom: Whom, options?: Kept): Promise<User>
   /** They may sign in again; what was ended stays ended. */
   enable(whom: Whom): Promise<User>
@@ -209,7 +209,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
       await query(statements.rehash, [row.id, row.passwordHash, passwordHash])
       await endWithPassword(query, note, row.id)
     }
-    if (enabled === undefined || enabled === !row.disabledAt) return row
+    if (enabled === undefined || (enabled && !row.disabledAt)) return row
     return (enabled ? enable : disable)(query, note, row)
   }
 

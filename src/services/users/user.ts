@@ -38,6 +38,7 @@ export function toUser(row: UserRow): User {
     roles,
     claims,
     disabled: disabledAt !== null && disabledAt !== undefined,
+    disabledAt: disabledAt?.getTime() ?? null,
     deletesAt: deletionDueAt?.getTime() ?? null,
     endedAt: strangersBefore?.getTime() ?? null,
     createdAt: createdAt.getTime(),

@@ -1,5 +1,5 @@
 /** Nobody is taken for gone by what does not say so: another entry, a search that finds nobody at all, another attribute, too many who ask. @needs latchkey-ldap */
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { DirectoryFailure } from '../../../plugins/ldap/connection.ts'
 import type { Directory } from '../../../plugins/ldap/directory.ts'
 import { createPresence } from '../../../plugins/ldap/presence.ts'
@@ -15,12 +15,15 @@ const entryOf = (question: Question, uid: string) =>
 
 /** What a search finds. */
 let find: (question: Question) => readonly Buffer[]
-/** Who is asked for by name or by id; and a search for anybody finds somebody. */
-const honestly = (question: Question): readonly Buffer[] => {
-  const named = ['ada', 'bea'].filter((uid) => question.text.includes(uid))
-  const isForAnybody = !/ada|bea|cleo/.test(question.text)
-  return (isForAnybody ? ['bea'] : named).map((uid) => entryOf(question, uid))
-}
+/** These are there. Who is asked for by name or by id is found, and somebody where anybody is asked for. */
+const honestly =
+  (...there: string[]) =>
+  (question: Question): readonly Buffer[] => {
+    const named = there.filter((uid) => question.text.includes(uid))
+    const isForAnybody = !/ada|bea|cleo/.test(question.text)
+    return (isForAnybody ? ['bea'] : named).map((uid) => entryOf(question, uid))
+  }
+const withoutCleo = honestly('ada', 'bea')
 
 let server: TestServer
 let ada: string
@@ -48,10 +51,64 @@ async function look(userId: string, settings: Record<string, string> = {}) {
 }
 
 test('who is found is there, and who is not is gone where others are found', async () => {
-  find = honestly
+  find = withoutCleo
   expect(await look(ada)).toEqual([true, false])
   expect(await look(cleo)).toEqual([false, true])
-  await server.server.oauth.users.enable({ id: cleo })
+})
+
+describe('who comes back', () => {
+  const registry = () => kernelOf(server.server).users
+  const byHand = () => server.server.oauth.users
+  const whom = () => ({ id: cleo })
+  const isDisabled = async () => (await byHand().get(cleo)).disabled
+
+  async function leave(): Promise<void> {
+    find = withoutCleo
+    await look(cleo)
+  }
+  async function comeBack() {
+    find = honestly('ada', 'bea', 'cleo')
+    const { directory, people } = server.server.ldap
+    return people.admit((await directory.find('cleo'))!)
+  }
+  beforeEach(async () => void (await byHand().enable(whom())))
+  afterAll(async () => void (await byHand().enable(whom())))
+
+  test('is enabled where the directory alone disabled them', async () => {
+    await leave()
+    expect(await isDisabled()).toBe(true)
+    expect(await comeBack()).toMatchObject({ user: { id: cleo, disabled: false } })
+    expect(await isDisabled()).toBe(false)
+    expect((await server.server.ldap.links.list(cleo))[0]!.value).not.toHaveProperty('gone')
+  })
+
+  test.each([
+    ['before', async () => (await byHand().disable(whom()), leave())],
+    ['after', async () => (await leave(), byHand().disable(whom()))],
+    [
+      'by what was laid over them',
+      async () => (await leave(), registry().update(whom(), {}, { disabled: true })),
+    ],
+    [
+      'once they were enabled',
+      async () => (await leave(), await byHand().enable(whom()), byHand().disable(whom())),
+    ],
+    [
+      'when they were no last administrator any more',
+      async () => {
+        await byHand().update('cleo', { roles: ['admin'] })
+        await leave()
+        expect(await isDisabled()).toBe(false)
+        await byHand().update('cleo', { roles: [] })
+        await byHand().disable(whom())
+      },
+    ],
+  ])('stays disabled where somebody did it by hand %s', async (_when, happens) => {
+    await happens()
+    expect(await comeBack()).toEqual({ refused: 'disabled' })
+    await server.server.ldap.presence.sync()
+    expect(await isDisabled()).toBe(true)
+  })
 })
 
 test.each([
@@ -66,7 +123,7 @@ test.each([
 })
 
 test('who is linked by another attribute is not asked about', async () => {
-  find = honestly
+  find = withoutCleo
   expect(await look(cleo, { LDAP_ID_ATTRIBUTE: 'objectGUID' })).toEqual([true, false])
   const { ldap } = (await startBeside(server, { LDAP_ID_ATTRIBUTE: 'objectGUID' })).server
   expect(await ldap.presence.sync({ force: true })).toMatchObject({ seen: 0, gone: [] })

@@ -22,6 +22,7 @@ test('a user is found by name in either case, by id, and in the directory; never
     roles: ['admin'],
     claims: { email: 'alice@example.com', email_verified: true, address: { country: 'IS' } },
     disabled: false,
+    disabledAt: null,
     deletesAt: null,
     endedAt: null,
     createdAt: expect.any(Number) as unknown,
