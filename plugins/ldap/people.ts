@@ -106,7 +106,7 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
     return Object.keys(changes).length === 0 ? undefined : changes
   }
 
-  /** Without what cannot be: another's name or address, and the last administrator's role. */
+  /** Without what cannot be: another's name, the last administrator's role, and another's address, in the place of which there is none. */
   async function lay(user: User, changes: Record<string, unknown>): Promise<User> {
     try {
       const options = {
@@ -117,12 +117,16 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
       return await registry.update({ id: user.id }, changes, options)
     } catch (error) {
       const member = (['username', 'email', 'roles'] as const).find(
-        (one) => isAbout(error, one) && one in changes,
+        (one) => isAbout(error, one) && (one in changes || `${one}_verified` in changes),
       )
       if (member === undefined) throw error
       log.warn({ user: user.id, member, why: (error as Error).message }, 'not taken over from the directory')
       const { [member]: _left, ...others } = changes
-      if (member === 'email') delete others['email_verified']
+      if (member === 'email') {
+        delete others['email_verified']
+        // The former one is not theirs any more either.
+        if (user.claims['email'] !== undefined) Object.assign(others, { email: null, email_verified: null })
+      }
       return Object.keys(others).length === 0 ? user : lay(user, others)
     }
   }
