@@ -28,6 +28,7 @@ export interface Connection {
   bindAsService(): Promise<number>
 }
 
+const START_TLS = '1.3.6.1.4.1.1466.20037'
 /** Milliseconds for everything that one question takes. */
 export const PATIENCE = 5000
 
@@ -65,20 +66,7 @@ async function ask<T>(
   fate: Fate,
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
-  const { Client } = await import('ldapts')
-  const tls = await tlsOptions(config)
-  const socket = await open(config, tls, fate)
-  let isUsed = false
-  const client = new Client({
-    url: `ldap://${config.url.host}`,
-    // What lost its connection opens another one, plain, and would go on over that.
-    createConnection: () => {
-      if (isUsed) throw new DirectoryFailure('unreachable', 'the connection was lost')
-      isUsed = true
-      return socket
-    },
-  })
-  if (config.startTls) await client.startTLS(tls)
+  const client = await clientOver(await openSecured(config, fate), config)
   const bindAsService = async (): Promise<number> => {
     if (config.service === null) return 0
     const begun = performance.now()
@@ -94,6 +82,20 @@ async function ask<T>(
   }
   await bindAsService()
   return work({ client, bindAsService })
+}
+
+async function clientOver(socket: Socket, { url }: LdapConfig): Promise<Client> {
+  const { Client } = await import('ldapts')
+  let isUsed = false
+  return new Client({
+    url: `ldap://${url.host}`,
+    // What lost its connection opens another one, plain, and would go on over that.
+    createConnection: () => {
+      if (isUsed) throw new DirectoryFailure('unreachable', 'the connection was lost')
+      isUsed = true
+      return socket
+    },
+  })
 }
 
 async function tlsOptions({ url, caFile }: LdapConfig): Promise<ConnectionOptions> {
@@ -112,13 +114,39 @@ async function tlsOptions({ url, caFile }: LdapConfig): Promise<ConnectionOption
   }
 }
 
-async function open({ url }: LdapConfig, tls: ConnectionOptions, { sockets, lose }: Fate): Promise<Socket> {
+async function openSecured(config: LdapConfig, fate: Fate): Promise<Socket> {
+  const { url, startTls } = config
+  const tls = await tlsOptions(config)
   const isTls = url.protocol === 'ldaps:'
   const to = { host: tls.host!, port: Number(url.port === '' ? (isTls ? 636 : 389) : url.port) }
-  const socket = isTls ? connectTls({ ...tls, ...to }) : connectPlain(to)
+  if (isTls) return opened(connectTls({ ...tls, ...to }), 'secureConnect', fate)
+  const socket = await opened(connectPlain(to), 'connect', fate)
+  if (!startTls) return socket
+  await askForTls(socket, await clientOver(socket, config))
+  return opened(connectTls({ ...tls, socket }), 'secureConnect', fate)
+}
+
+/** RFC 4511 §4.14. What reads the answer reads nothing else: it would take what somebody put behind it for the beginning of what comes under TLS. */
+async function askForTls(socket: Socket, client: Client): Promise<void> {
+  const { BerReader } = await import('ldapts')
+  const said: Buffer[] = []
+  socket.on('data', (bytes: Buffer) => said.push(bytes))
+  await client.exop(START_TLS)
+  socket.removeAllListeners('data')
+  const answer = new BerReader(Buffer.concat(said))
+  answer.readSequence()
+  if (answer.remain !== answer.length)
+    throw new DirectoryFailure('unreachable', 'it said more than its answer before TLS')
+}
+
+async function opened(
+  socket: Socket,
+  event: 'connect' | 'secureConnect',
+  { sockets, lose }: Fate,
+): Promise<Socket> {
   sockets.push(socket)
   await new Promise<void>((resolve, reject) => {
-    socket.once(isTls ? 'secureConnect' : 'connect', resolve)
+    socket.once(event, resolve)
     socket.once('error', reject)
   })
   socket.removeAllListeners('error')
