@@ -166,7 +166,8 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
         if (entry === null || entry.isDisabled) return pretend(connection)
         const isRight = await bind(connection, entry, password)
         if (isRight !== true) return isRight === 'expired' ? isRight : null
-        // What people may read of themselves is not what the service may.
+        // What people may read of themselves is not what the service may, nor nobody where there is none.
+        if (config.service === null) return withConnection(config, async (other) => withGroups(other, entry))
         await connection.bindAsService()
         return withGroups(connection, entry)
       })

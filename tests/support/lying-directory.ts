@@ -19,6 +19,8 @@ export interface Question {
   readonly id: number
   /** Whose password it is, or where is searched. */
   readonly dn: string
+  /** Who was tried last on the connection; `''` for nobody. */
+  readonly boundAs: string
   /** All of it, as it came. */
   readonly text: string
 }
@@ -70,9 +72,11 @@ export async function startLyingDirectory(
   const sockets = new Set<Socket>()
   function listenTo(socket: Socket): void {
     sockets.add(socket.on('error', () => {}))
+    let boundAs = ''
     socket.on('data', (bytes: Buffer) => {
-      const question = questionIn(bytes)
+      const question = questionIn(bytes, boundAs)
       if (question === undefined) return
+      if (question.operation === 'bind') boundAs = question.dn
       const answers = answer(question)
       if (answers.length === 0) {
         socket.destroy()
@@ -95,7 +99,7 @@ export async function startLyingDirectory(
 }
 
 /** Undefined for what is none of these operations, such as the end of a connection. */
-function questionIn(bytes: Buffer): Question | undefined {
+function questionIn(bytes: Buffer, boundAs: string): Question | undefined {
   const reader = new BerReader(bytes)
   reader.readSequence()
   const id = reader.readInt() ?? 0
@@ -105,5 +109,5 @@ function questionIn(bytes: Buffer): Question | undefined {
   const operation = found[0] as Question['operation']
   if (operation === 'bind') reader.readInt()
   const dn = operation === 'extended' ? '' : (reader.readString() ?? '')
-  return { operation, id, dn, text: bytes.toString('latin1') }
+  return { operation, id, dn, boundAs, text: bytes.toString('latin1') }
 }

@@ -9,14 +9,19 @@ import { type Answer, done, entry, startLyingDirectory } from '../../support/lyi
 
 const ADA = 'uid=ada,dc=example,dc=org'
 const SERVICE = 'cn=service,dc=example,dc=org'
+const GROUPS = 'ou=groups,dc=example,dc=org'
 
 afterEach(() => void vi.useRealTimers())
 
+const asService = { LDAP_BIND_DN: SERVICE, LDAP_BIND_PASSWORD: 'secret' }
+
 /** Asks a directory that has ada alone, and binds her so. */
-async function directoryWith(bindAda: Answer) {
+async function directoryWith(bindAda: Answer, more: Record<string, string> = asService) {
   const { url } = await startLyingDirectory((question) => {
-    const { operation, dn, text } = question
+    const { operation, dn, boundAs, text } = question
     if (operation === 'bind') return dn === ADA ? bindAda(question) : [done(question)]
+    // Each reads another group.
+    if (dn === GROUPS) return [entry(question, `cn=of ${boundAs || 'nobody'}`, {}), done(question)]
     const found = text.includes('ada') ? [entry(question, ADA, { uid: 'ada', entryUUID: 'a' })] : []
     return [...found, done(question)]
   })
@@ -24,8 +29,7 @@ async function directoryWith(bindAda: Answer) {
     LDAP_URL: url,
     LDAP_START_TLS: 'false',
     LDAP_BASE_DN: 'dc=example,dc=org',
-    LDAP_BIND_DN: SERVICE,
-    LDAP_BIND_PASSWORD: 'secret',
+    ...more,
   }
   return createDirectory(ldapConfig(parseConfig(settings, []))!, pino({ level: 'silent' }))
 }
@@ -56,4 +60,17 @@ test('whatever refuses the bind, it tells nobody that there is such a name; busy
   for (code of [51, 52]) await expect(directory.authenticate('ada', 'a password')).rejects.toThrow('not like')
   code = 0
   expect(await directory.authenticate('ada', 'a password')).toMatchObject({ subject: 'a' })
+})
+
+test.each([
+  ['the service', asService, `cn=of ${SERVICE}`],
+  ['nobody, where there is none', {}, 'cn=of nobody'],
+])('the groups of who has signed in are read as %s', async (_who, more, group) => {
+  const roles = {
+    LDAP_ROLES: `staff=cn=staff,${GROUPS}`,
+    LDAP_GROUP_BASE_DN: GROUPS,
+    LDAP_GROUP_FILTER: '(member={dn})',
+  }
+  const directory = await directoryWith((question) => [done(question)], { ...more, ...roles })
+  expect(await directory.authenticate('ada', 'a password')).toMatchObject({ groups: [group] })
 })
