@@ -87,13 +87,21 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
     })
   }
 
-  /** Only who is called so, as names are compared here. */
+  /**
+   * Only who is called so, as names are compared here. Of several it is whose user name it is: somebody else may have it for an address, and does
+   * not keep them out by that.
+   */
   async function named(connection: Connection, username: string): Promise<Entry | null> {
-    const found = await search(connection, filterFor(config.userFilter, username))
-    if (found.length > 1)
-      log.warn({ dns: found.map(({ dn }) => dn) }, 'several entries of the directory have one user name')
-    const [entry] = found
-    return found.length === 1 && isCalled(config.userFilter, username, entry!.valuesOf) ? entry! : null
+    const filter = filterFor(config.userFilter, username)
+    const found = await search(connection, filter)
+    const isTheirs = `(${config.usernameAttribute}=${escapeValue(username)})`
+    const [entry, other] = found.length > 1 ? await search(connection, `(&${isTheirs}${filter})`) : found
+    if (entry === undefined || other !== undefined) {
+      if (found.length > 1)
+        log.warn({ dns: found.map(({ dn }) => dn) }, 'several entries of the directory have one user name')
+      return null
+    }
+    return isCalled(config.userFilter, username, entry.valuesOf) ? entry : null
   }
 
   /** Where nobody at all is found, as after a change of settings or rights, that says of nobody that they are gone. */

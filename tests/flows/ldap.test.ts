@@ -207,6 +207,22 @@ describe.skipIf(noSlapd)('a directory', () => {
     expect(server.output()).toContain('several entries of the directory have one user name')
   })
 
+  test('an address that is somebody else’s name keeps them from nothing, and gives nothing', async () => {
+    await slapd.add({ uid: 'target', password: 'whose name it is', mail: 'target@example.org' })
+    for (const uid of ['envious', 'jealous', 'grudging'])
+      await slapd.add({ uid, password: 'whose address it is', mail: 'target' })
+    expect(await claimsOf('target', 'whose name it is')).toMatchObject({ preferred_username: 'target' })
+    expect(await trying('target', 'whose address it is')).toMatchObject({ status: 403, error: NO_MATCH })
+    expect(await claimsOf('target@example.org', 'whose name it is')).toMatchObject({
+      preferred_username: 'target',
+    })
+    // Whose address it is cannot be said of two.
+    for (const uid of ['first', 'second'])
+      await slapd.add({ uid, password: `of the ${uid}`, mail: 'shared@example.org' })
+    for (const uid of ['first', 'second'])
+      expect(await trying('shared@example.org', `of the ${uid}`)).toMatchObject({ error: NO_MATCH })
+  })
+
   test('who is gone from the directory gets no other token; who is back is let in again', async () => {
     const leaver = { uid: 'leaver', password: 'until friday' }
     const dn = await slapd.add(leaver)
