@@ -19,7 +19,7 @@ export interface Guard {
   /** For `onRequest`. Sends strangers to sign in; what they send as a form is left to `admitForm`. */
   admit(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined>
   /**
-   * For `preHandler`. Refuses the forms of strangers. Who sends a form twice, as by a double click, comes with the cookie of before where
+   * For `preHandler`, behind the body. Refuses the forms of strangers, and of who has been signed out while it came. Who sends a form twice, as by a double click, comes with the cookie of before where
    * their session went on under another one by it: they are given that.
    */
   admitForm(request: FastifyRequest, reply: FastifyReply): Promise<void>
@@ -76,7 +76,11 @@ export function createGuard({ oauth, browser }: FastifyInstance): Guard {
       return undefined
     },
     async admitForm(request, reply) {
-      if (admitted.has(request)) return
+      const still = admitted.has(request) ? await browser.sessionNow(request) : null
+      if (still !== null) {
+        admitted.set(request, still)
+        return
+      }
       const call = { request, reply }
       browser.assertFromHere(call)
       const session = await adopted(call)

@@ -9,7 +9,10 @@ import type { Administrator } from './sections.ts'
 import { otherAccountAddress, signInAddress } from '../sign-in.ts'
 
 export interface Guard {
-  /** For `onRequest`. Sends strangers to sign in, and refuses everybody who is no administrator. */
+  /**
+   * For `onRequest`, and once more for the `preHandler` of a form: who sends slowly keeps it open for as long as a request may take. Sends
+   * strangers to sign in, and refuses everybody who is no administrator.
+   */
   admit(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined>
   /** Whom the hook let in; throws for a request that it has not seen. */
   administratorOf(request: FastifyRequest): Administrator
@@ -38,7 +41,7 @@ export function createGuard({ oauth, browser, pages }: FastifyInstance): Guard {
 
   return {
     async admit(request, reply) {
-      const session = await browser.session(request)
+      const session = await browser.sessionNow(request)
       if (session === null) {
         if (request.method === 'GET' || request.method === 'HEAD')
           return reply.redirect(signInAddress(basePath, request.url), 303)

@@ -89,6 +89,9 @@ async function admin(fastify: FastifyInstance): Promise<void> {
   await fastify.register(async (scope) => {
     const guard = createGuard(scope)
     scope.addHook('onRequest', guard.admit)
+    scope.addHook('preHandler', async (request, reply) => {
+      if (request.body !== undefined) await guard.admit(request, reply)
+    })
     followWrites(scope)
     const area = createArea(scope, guard, await createServePage(scope))
     const { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain } = area

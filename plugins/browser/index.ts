@@ -23,6 +23,8 @@ export const STEPS = Symbol('latchkey: steps of a sign-in')
 export interface Browser extends GenuineForms {
   /** Null when nobody is signed in. */
   session(request: FastifyRequest): Promise<Session | null>
+  /** Looked up anew: who sends slowly has a body arrive half a minute behind what a hook has judged, and may be signed out meanwhile. */
+  sessionNow(request: FastifyRequest): Promise<Session | null>
   /**
    * Whether a form (its text) came from another site, and so without cookies: sent here again by a redirect, as a
    * query, it comes with them. Not for what is too long to be one.
@@ -93,6 +95,7 @@ async function browser(fastify: FastifyInstance): Promise<void> {
   const changed: Follower = (call, now) => followers.forEach((follower) => follower(call, now))
   const {
     session,
+    sessionNow,
     signIn: begin,
     forget,
     ...steps
@@ -110,6 +113,7 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     ...createGenuineForms(kernel, { of: id, read: idCookie.read }),
     [STEPS]: steps,
     session,
+    sessionNow,
     signIn,
     forget,
     needsAnotherTry(request, text) {

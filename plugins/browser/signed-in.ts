@@ -24,6 +24,7 @@ export type BrowserSignIn = Pick<SignIn, 'amr' | 'acr' | 'authenticatedAt'> & {
 
 export interface SignedIn {
   session(request: FastifyRequest): Promise<Session | null>
+  sessionNow(request: FastifyRequest): Promise<Session | null>
   signIn(call: BrowserCall, signIn: BrowserSignIn, request?: ApprovalRequest): Promise<Session | null>
   /** The sign-in of this browser that lacks a factor, `pending`; null where there is none. */
   unfinished(request: FastifyRequest): Promise<Session | null>
@@ -87,12 +88,19 @@ export function createSignedIn(
     return null
   }
 
+  async function session(request: FastifyRequest): Promise<Session | null> {
+    const found = await findSession(request)
+    if (found === null || (await isUnmet(found))) return null
+    request.actor = { kind: 'user', id: found.userId }
+    return found
+  }
+
   return {
-    async session(request) {
-      const session = await findSession(request)
-      if (session === null || (await isUnmet(session))) return null
-      request.actor = { kind: 'user', id: session.userId }
-      return session
+    session,
+
+    async sessionNow(request) {
+      byCookie.lookAgain(request)
+      return session(request)
     },
 
     async signIn(call, signIn, asked = ownRequest()) {

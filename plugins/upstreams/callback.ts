@@ -119,8 +119,11 @@ export function addCallback(
   }
 
   async function link(upstream: Upstream, flow: Flow, { userId, sid }: LinkPurpose, call: PageCall) {
-    const session = await browser.session(call.request)
-    if (session?.userId !== userId || session.sid !== sid) throw ended()
+    const assertStillThere = async (): Promise<void> => {
+      const session = await browser.sessionNow(call.request)
+      if (session?.userId !== userId || session.sid !== sid) throw ended()
+    }
+    await assertStillThere()
     const back = (query: Record<string, string>): FastifyReply =>
       call.reply.redirect(
         `${oauth.config.basePath}/account${LINKED}?${new URLSearchParams(query).toString()}`,
@@ -129,6 +132,8 @@ export function addCallback(
     try {
       const identity = await identify(upstream, flow, call)
       if (typeof identity === 'string') return await call.reply.redirect(identity, 303)
+      // The upstream took its time.
+      await assertStillThere()
       const done = await accounts.link(userId, upstream, identity)
       const refused = REFUSED[done]
       return back(refused === undefined ? { done } : { upstream: upstream.id, refused })

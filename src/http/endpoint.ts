@@ -118,9 +118,12 @@ function findersOf(fastify: FastifyInstance, authenticate: Authenticate, doors: 
     bearer({ path, scopes = [], requireScope }) {
       if (requireScope === undefined && !fastify.hasDecorator('requireScope'))
         throw new ConfigError(`The endpoint ${path} takes tokens, so it needs latchkey-resource-server.`)
+      const guard = (requireScope ?? fastify.requireScope)(...scopes)
       return {
-        guard: (requireScope ?? fastify.requireScope)(...scopes),
+        guard,
         async find(request, reply, sent) {
+          // Who sends slowly has a body arrive half a minute behind what the guard has judged. What was shown for a request is shown.
+          if (request.body !== undefined) await guard(request, reply)
           const token = (request as { [verifiedToken]?: AccessToken })[verifiedToken]!
           request.actor = { kind: 'client', id: token.clientId }
           return { request, reply, token, ...sent }

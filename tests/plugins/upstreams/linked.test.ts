@@ -2,16 +2,18 @@
  * Linked sign-ins on the account: linked, used, told in the export, unlinked; and a server that is without the plugin.
  * @needs latchkey-upstreams
  */
+import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, goThrough, SEED } from '../../support/sign-in.ts'
 import { allow, answerAt, signInBy, startBelow, startUpstream, traveller } from '../../support/upstreams.ts'
+import { until } from '../../support/until.ts'
 import { createUserAgent, findForm } from '../../support/user-agent.ts'
 
 const { server, upstreams } = await startBelow(async (url) => [await startUpstream('corp', url, [ALICE])])
 const [corp] = upstreams as [(typeof upstreams)[number]]
-const { users, audit } = server.server.oauth
+const { users, audit, sessions } = server.server.oauth
 const bob = (await users.find(BOB.username))!.id
 
 describe('a sign-in elsewhere', () => {
@@ -28,6 +30,29 @@ describe('a sign-in elsewhere', () => {
     answerOf(await allow(again.here, await signInBy(server, corp, ALICE, again)))
     expect(await users.waysIn(bob)).toEqual(expect.arrayContaining(['password', 'upstream-link']))
     expect(JSON.stringify(await users.export(bob))).toContain(corp.issuer)
+  })
+
+  test('is not linked by who is signed out while the upstream takes its time', async () => {
+    const { id, username } = await users.create({ username: 'left', password: BOB.password })
+    const who = traveller(server, corp)
+    const login = await who.here.get(`${server.url}/account/linked-sign-ins`)
+    const page = await goThrough(who.here, login, { username, password: BOB.password })
+    const address = await answerAt(who, await who.here.submit(page, 'link', { upstream: 'corp' }), ALICE)
+    const { database } = corp.server
+    const holder = new Client({ connectionString: database.url })
+    await holder.connect()
+    await holder.query('begin; lock table authorization_codes')
+    const answered = who.here.get(address)
+    await until(async () => {
+      const waiting = await database.query('select 1 from pg_locks where not granted')
+      if (waiting.length === 0) throw new Error('the upstream is not asked yet')
+    })
+    await sessions.endAll(id)
+    await holder.end()
+    const { status, body } = await answered
+    expect([status, body]).toEqual([400, expect.not.stringContaining('It is linked')])
+    expect(await users.waysIn(id)).toEqual(['password'])
+    await users.delete(username)
   })
 
   test('is unlinked, which asks who has been signed in for long who they are', async () => {
