@@ -161,8 +161,9 @@ export function addAccountPages(factors: Factors): void {
       const { userId } = area.assertGenuine(call, REMOVE)
       const again = area.signInAgain(call, area.uri(SECURITY))
       if (again !== undefined) return again
-      await authenticators.remove(userId)
+      // Cut between the two, there is an app without codes, which people read and mend; and never codes without an app.
       await recoveryCodes.remove(userId)
+      await authenticators.remove(userId)
       return call.reply.redirect(area.uri(SECURITY, { done: 'factor-removed' }, PART), 303)
     },
   })
@@ -184,7 +185,9 @@ export function addAccountPages(factors: Factors): void {
       const { userId } = area.assertGenuine(call, CODES)
       const again = area.signInAgain(call, area.uri(CODES))
       if (again !== undefined) return again
-      return (await authenticators.has(userId)) ? toCodes(call, await handOut(call)) : security(call)
+      return (await authenticators.find(userId)) !== null
+        ? toCodes(call, await handOut(call))
+        : security(call)
     },
   })
 }

@@ -32,7 +32,7 @@ interface Stored {
 export function createRecoveryCodes({ users }: Kernel): RecoveryCodes {
   const records = users.records<Stored>('recovery-codes', {
     sealed: true,
-    factor: true,
+    factor: 'spare',
     describe: ({ hashes }) => ({ left: hashes.length }),
   })
 

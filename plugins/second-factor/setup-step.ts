@@ -44,10 +44,12 @@ export function createSetupStep({
   const issuer = new URL(fastify.oauth.issuer).host
   const contextOf = ({ id }: Interaction, userId: string): string =>
     `recovery codes on the way\0${id}\0${userId}`
+  /** Somebody else may sign in at the same address. */
+  const keyOf = ({ id }: Interaction, userId: string): string => `${id} ${userId}`
 
   async function page(interaction: Interaction, error: Words | null = null, status = 200): Promise<StepPage> {
     const { username, id } = await users.get(interaction.session!.userId)
-    const secret = await authenticators.offer(interaction.id, id)
+    const secret = await authenticators.offer(keyOf(interaction, id), id)
     const totp = await totpForm(interaction.formFor(STEP), { secret, issuer, username }, error)
     return { page: 'factor-setup', model: { totp }, status }
   }
@@ -78,7 +80,7 @@ export function createSetupStep({
       if (part === SAVED) return { note: { saved: true } satisfies Note }
       const user = await users.get(interaction.session!.userId)
       try {
-        const add = async () => authenticators.add(interaction.id, user.id, String(code ?? ''))
+        const add = async () => authenticators.add(keyOf(interaction, user.id), user.id, String(code ?? ''))
         if (!(await guess(user, call, add))) {
           // By the same form, which came twice.
           if (await authenticators.has(user.id)) return { note: {} satisfies Note }

@@ -180,7 +180,7 @@ const USER_RECORDS: Shape<RecordOptions> = {
     is: (given) => BOOLEAN.is(given) || FUNCTION.is(given),
     words: 'true, false or a function',
   }),
-  factor: maybe(BOOLEAN),
+  factor: maybe({ is: (given) => BOOLEAN.is(given) || given === 'spare', words: "true, false or 'spare'" }),
   most: maybe(upTo(MOST_OF_USER)),
   describe: maybe(FUNCTION),
 }

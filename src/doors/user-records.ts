@@ -28,9 +28,10 @@ export interface RecordOptions<Value extends object = Bag> {
   readonly signsIn?: boolean | ((value: Value) => boolean | Promise<boolean>)
   /**
    * Whether each record belongs to a factor beside the first; default false. Who has some is known in memory (`has`), and an administrator
-   * takes them from who has lost theirs (`oauth.users.resetFactors`).
+   * takes them from who has lost theirs (`oauth.users.resetFactors`). `'spare'` is for what stands in for a factor, as recovery codes do:
+   * it goes with the others, and who has nothing else has no factor.
    */
-  readonly factor?: boolean
+  readonly factor?: boolean | 'spare'
   /** How many a user has at most, whoever else adds one at the same moment, 1 to 100; by default any number. */
   readonly most?: number
   /** What the export of a user says of a record. By default all of it, and of sealed ones nothing but that they are there. */

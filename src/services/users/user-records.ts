@@ -30,7 +30,7 @@ export interface UserRecordKeeper {
   waysIn(userId: string): Promise<readonly string[]>
   /** @internal The same in a transaction that has locked the user. */
   waysInBy(query: Query, userId: string): Promise<readonly string[]>
-  /** Whether the user has a factor beside the first. */
+  /** Whether the user has a factor beside the first; what is spare alone is none. */
   hasFactors(userId: string): Promise<boolean>
   /**
    * Takes every factor beside the first from a user who has lost theirs: their next sign-in asks for none, or has one set up where a policy
@@ -87,7 +87,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
     unless?: (kept: readonly Bag[]) => boolean,
   ): Promise<boolean> {
     const [userId, kind] = parameters
-    const isFactor = kinds.get(kind)?.factor ?? false
+    const isFactor = (kinds.get(kind)?.factor ?? false) !== false
     if (event === undefined && !isFactor && most === undefined)
       return (await database.query(statement, parameters)).length > 0
     const changed = await audit.transaction(async (query, note) => {
@@ -109,7 +109,8 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
     return changed
   }
 
-  const factors = (): string[] => [...kinds].filter(([, { factor = false }]) => factor).map(([kind]) => kind)
+  const factors = (which: (factor: true | 'spare') => boolean = () => true): string[] =>
+    [...kinds].filter(([, { factor = false }]) => factor !== false && which(factor)).map(([kind]) => kind)
 
   async function resetFactors(userId: string): Promise<boolean> {
     if (!isUuid(userId)) return false
@@ -190,7 +191,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
           : change(statements.delete, [userId, kind, id], event)
       },
       async has(userId) {
-        if (!factor) throw new TypeError(`records of the kind ${kind} are no factor`)
+        if (factor === false) throw new TypeError(`records of the kind ${kind} are no factor`)
         return (await directory.recordKindsOf(userId)).has(kind)
       },
       async owner(id) {
@@ -211,7 +212,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
     waysInBy,
     async hasFactors(userId) {
       const kept = await directory.recordKindsOf(userId)
-      return factors().some((kind) => kept.has(kind))
+      return factors((factor) => factor === true).some((kind) => kept.has(kind))
     },
     resetFactors,
     waysIn: async (userId) => (isUuid(userId) ? waysInBy(database.query, userId) : []),

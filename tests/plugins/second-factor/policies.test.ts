@@ -135,6 +135,20 @@ describe('who must show one and has none', () => {
     expect(recoveryCodesOn(done)).toEqual([])
   }) // prettier-ignore
 
+  test('who has not finished with it keeps nobody from it who signs in at the same address', async () => {
+    await oauth.users.update(ALICE.username, { roles: ['accountant'] })
+    onTestFinished(async () => void (await oauth.users.update(ALICE.username, { roles: [] })))
+    const agent = createUserAgent(server.url)
+    const page = await withPassword(agent, ROOT, authorizationUrl(server))
+    const secret = secretOn(page)
+    await agent.get(`${server.url}/end-session`)
+    const other = await withPassword(agent, ALICE, page.url)
+    expect([other.status, secretOn(other) === secret]).toEqual([200, false])
+    expect(
+      recoveryCodesOn(await agent.submit(other, 'totp', { code: codeOf(secretOn(other)) })),
+    ).toHaveLength(10)
+  })
+
   test('the codes are shown by another process, too, which has not heard of the factor yet', async () => {
     const beside = await startBeside(server)
     const there = `http://127.0.0.1:${beside.settings.PORT}`

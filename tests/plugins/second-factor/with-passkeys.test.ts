@@ -57,6 +57,25 @@ test('is asked for the code after the password, and for none after the passkey; 
   expect(isIn(await signInWith(other, await other.get(account), passkey))).toBe(true)
 })
 
+test('recovery codes that are left of an app that is gone stand in the place of no passkey', async () => {
+  const person = { username: 'gina', password: 'a seventh long password' }
+  const { id } = await users.create(person)
+  const owner = await signedIn(server, person)
+  const { passkey } = await addPasskey(server, owner)
+  await setUpFactor(owner, server.url)
+  await server.database.query('delete from user_records where user_id = $1 and kind = $2', [id, 'authenticator'])
+  // What is in memory is read anew.
+  await users.update(person.username, { nickname: 'Gina' })
+  expect(await users.hasFactors(id)).toBe(false)
+  const agent = createUserAgent(server.url)
+  const asked = await withPassword(agent, person, authorizationUrl(server, { acr_values: '2' }))
+  expect([findForm(asked, 'totp'), findForm(asked, 'passkey-form')]).toEqual([undefined, expect.anything()])
+  expect(answerOf(await goThrough(agent, await signInWith(agent, asked, passkey))).get('code')).toMatch(/./)
+  // They go with the rest.
+  expect(await users.resetFactors(id)).toBe(true)
+  expect(await server.database.query('select kind from user_records where user_id = $1', [id])).toEqual([{ kind: 'passkey' }])
+}) // prettier-ignore
+
 describe('another way than the code', async () => {
   const owner = await signedIn(server, BOB)
   const { passkey } = await addPasskey(server, owner)
