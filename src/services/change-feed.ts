@@ -62,6 +62,8 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
   /** Ids read within the overlap, by the poll that read them. */
   let seen = new Map<string, number>()
   let databaseTime: Date | undefined
+  /** Of the last two polls, each: from when on what nobody saw then is read again. One that ended its wait during a poll is in the one before. */
+  let from: readonly number[] = []
   /** When the last good poll began, by `performance.now()`: a clock that is set makes nothing fresh or stale. */
   let freshAt = -Infinity
   /** The same by the clock of the day, which alone goes on while a machine sleeps. */
@@ -86,8 +88,8 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
 
   async function poll(): Promise<void> {
     const [started, time] = [performance.now(), Date.now()]
-    const since = new Date((databaseTime?.getTime() ?? Date.now()) - OVERLAP)
-    const { now, changes } = await changesSince(database, since)
+    const since = new Date(Math.min(databaseTime?.getTime() ?? Date.now(), ...from) - OVERLAP)
+    const { now, oldest, changes } = await changesSince(database, since)
     try {
       if (databaseTime !== undefined && now.getTime() - databaseTime.getTime() > GAP)
         for (const reload of reloads) await reload()
@@ -97,6 +99,7 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     }
     seen = new Map(changes.map((change) => [change.id, started]))
     databaseTime = now
+    from = [...from.slice(-1), oldest?.getTime() ?? Infinity]
     freshAt = started
     freshTime = time
   }

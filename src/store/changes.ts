@@ -14,13 +14,21 @@ export interface ChangeRow {
   expiresAt: Date | null
 }
 
-/** One row at least, for the database's clock: `id` is null when nothing changed. */
-type FeedRow = { now: Date } & (ChangeRow | { id: null; kind: null; key: null; expiresAt: null })
+/**
+ * One row at least, for the database's clock: `id` is null when nothing changed. `oldest` is when the first of ours began whose commit waits
+ * for a standby: for as long as that is away, which no limit ends, and nobody sees till then what it wrote.
+ */
+type FeedRow = { now: Date; oldest: Date | null } & (
+  | ChangeRow
+  | { id: null; kind: null; key: null; expiresAt: null }
+)
 
 export const statements = {
   since: statement<FeedRow>('changes-since', (table) => {
     const change = table(Change)
-    return `select now() as "now", ${change.columns('id', 'kind', 'key', 'expiresAt')}
+    return `select now() as "now", (select min(xact_start) from pg_stat_activity
+        where wait_event = 'SyncRep' and datname = current_database() and usename = current_user) as "oldest",
+        ${change.columns('id', 'kind', 'key', 'expiresAt')}
       from (select 1) one left join ${change.name} on ${change.column('changedAt')} > $1`
   }),
   record: statement('change-record', (table) => {
@@ -36,13 +44,14 @@ export const statements = {
   }),
 }
 
-/** What changed after `since`, and the database's clock at that moment. */
+/** What changed after `since`, the database's clock at that moment, and since when what comes later may have waited. */
 export async function changesSince(
   database: Database,
   since: Date,
-): Promise<{ now: Date; changes: ChangeRow[] }> {
+): Promise<{ now: Date; oldest: Date | null; changes: ChangeRow[] }> {
   const rows = await database.query(statements.since, [since])
-  return { now: rows[0]!.now, changes: rows.filter((row): row is FeedRow & ChangeRow => row.id !== null) }
+  const { now, oldest } = rows[0]!
+  return { now, oldest, changes: rows.filter((row): row is FeedRow & ChangeRow => row.id !== null) }
 }
 
 /** Tells every process, when the transaction that `query` belongs to commits. */
