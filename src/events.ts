@@ -7,7 +7,7 @@ import type { Changes } from './protocol/changes.ts'
 
 /**
  * A client from which something of a user's was taken, or that a session of theirs that ends had signed in to, and these sessions (`sid`):
- * 500 at most.
+ * 500 at most, so who has as many may have had more.
  */
 export interface EndedClient {
   readonly client: string

@@ -2,6 +2,7 @@
 import type { Actor, AuditEvent, EndedClient, EventType } from '../../src/events.ts'
 import { ENDINGS } from '../../src/events.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
+import { MOST_SIDS } from '../../src/store/holders.ts'
 
 const CAEP = 'https://schemas.openid.net/secevent/caep/event-type/'
 const RISC = 'https://schemas.openid.net/secevent/risc/event-type/'
@@ -33,12 +34,12 @@ export interface Cause {
   readonly user: string
   /** The `initiating_entity` (CAEP 1.0 §2). */
   readonly by: string
-  /** From whom something was taken. */
+  /** From whom something was taken; with the sessions where it is `some`. */
   readonly clients: readonly EndedClient[]
-  /** Which session ended, where it was one. */
-  readonly sid?: string
-  /** Whether sessions of the user last all the same. */
+  /** Whether it is of those sessions alone, and others of the user last. */
   readonly some?: boolean
+  /** Whether `clients` alone are told: a part of what is too much for one delivery. */
+  readonly only?: boolean
   readonly factor?: string
 }
 
@@ -48,6 +49,8 @@ export interface Signal {
   /** The session that it is about; without one, the account. */
   readonly sid?: string
   readonly payload: Bag
+  /** Among all that one client may hear of a cause: what is told first has the lowest. */
+  readonly place: number
 }
 
 /** A client that is gone can be told nothing; and a token that came twice was stolen, which is not its user's leave. */
@@ -93,15 +96,29 @@ const ACCOUNTS: Partial<Record<EventType, string>> = {
 /** The factor of which `app` is said: others have no name in CAEP. */
 const APP_FACTOR = 'authenticator'
 
+/** Places of what is told of the account, behind those of its sessions. */
+const [OF_CREDENTIAL, OF_ACCOUNT] = [MOST_SIDS, MOST_SIDS + 1]
+
 /** All that something is told of. */
 export const CAUSES = [
   ...new Set([...ENDED, ...Object.keys(CREDENTIALS), ...Object.keys(ACCOUNTS)]),
 ] as EventType[]
 
+interface Ended {
+  readonly clients?: readonly EndedClient[]
+  readonly sid?: string
+  readonly except?: string
+  readonly factor?: string
+}
+
 /** Null where it is told to nobody. */
 export function causeOf({ id, at, type, user, actor, details }: AuditEvent): Cause | null {
   if (user === undefined) return null
-  const { clients = [], sid, except, factor } = details as Bag & Partial<Cause> & { except?: string }
+  const { clients = [], sid, except, factor } = details as Bag & Ended
+  const some =
+    type === 'authorization.revoked' ||
+    type === 'user.signed_out' ||
+    (type === 'session.ended' && (sid ?? except) !== undefined)
   // What a client ends itself, by revoking its token, is no news to it.
   if (type === 'authorization.revoked' && actor.kind === 'client') return null
   return {
@@ -110,38 +127,41 @@ export function causeOf({ id, at, type, user, actor, details }: AuditEvent): Cau
     type,
     user,
     by: initiatorOf(actor, user),
-    clients,
-    ...(sid === undefined ? {} : { sid }),
-    ...(except === undefined ? {} : { some: true }),
+    clients: some ? clients : clients.map(({ client }) => ({ client, sids: [] })),
+    ...(some ? { some } : {}),
     ...(factor === undefined ? {} : { factor }),
   }
 }
 
 /** What a client hears of it, in this order. */
 export function signalsFor(client: string, cause: Cause): readonly Signal[] {
-  const { type, factor } = cause
+  const { type, factor, only = false } = cause
   const signals: Signal[] = []
   const ended = cause.clients.find((one) => one.client === client)
+  if (only && ended === undefined) return []
   if (ended !== undefined && (ENDED as readonly string[]).includes(type))
-    for (const sid of sessionsOf(ended, cause))
-      signals.push({ type: SESSION_REVOKED, ...(sid === undefined ? {} : { sid }), payload: commonOf(cause) })
+    for (const [place, sid] of sessionsOf(ended, cause).entries())
+      signals.push({
+        type: SESSION_REVOKED,
+        ...(sid === undefined ? {} : { sid }),
+        payload: commonOf(cause),
+        place,
+      })
   const [credentialType, changeType] = CREDENTIALS[type] ?? []
   if (credentialType !== undefined && (factor === undefined || factor === APP_FACTOR))
     signals.push({
       type: CREDENTIAL_CHANGE,
       payload: { credential_type: credentialType, change_type: changeType, ...commonOf(cause) },
+      place: OF_CREDENTIAL,
     })
   const account = ACCOUNTS[type]
-  if (account !== undefined) signals.push({ type: account, payload: {} })
+  if (account !== undefined) signals.push({ type: account, payload: {}, place: OF_ACCOUNT })
   return signals
 }
 
-/** Each by itself where others of the user last; undefined for all that the client has of them. */
-function sessionsOf({ sids }: EndedClient, { type, sid, some }: Cause): readonly (string | undefined)[] {
-  if (type === 'authorization.revoked' || (type === 'session.ended' && (sid ?? some) !== undefined))
-    return sids
-  if (type === 'user.signed_out') return sids
-  return [undefined]
+/** Undefined for all that the client has of the user: also where it had more than an event names, since nobody knows the rest. */
+function sessionsOf({ sids }: EndedClient, { some = false }: Cause): readonly (string | undefined)[] {
+  return some && sids.length < MOST_SIDS ? sids : [undefined]
 }
 
 /** CAEP 1.0 §2. */

@@ -16,7 +16,7 @@ import type { Streams } from './streams.ts'
 import type { Subjects } from './subjects.ts'
 
 const KIND = 'shared-signals'
-/** Characters of what is kept of an event: a delivery holds little more. */
+/** Characters of the clients that one delivery names: it holds little more. */
 const MOST = 30_000
 
 const Ended = Type.Object({ client: Type.String(), sids: Type.Array(Type.String()) })
@@ -42,16 +42,9 @@ export function addFanOut(fastify: FastifyInstance, { streams, queue, subjects }
     const delivered = new Set(deliveredOf(stream))
     const now = Date.now()
     return signalsFor(client.clientId, cause)
-      .map((signal, place) => ({ signal, place }))
-      .filter(({ signal }) => delivered.has(signal.type))
-      .map(({ signal, place }) =>
-        queuedOf(stream, {
-          cause: cause.id,
-          place,
-          subject: subjectOf(cause, client, signal),
-          now,
-          ...signal,
-        }),
+      .filter(({ type }) => delivered.has(type))
+      .map((signal) =>
+        queuedOf(stream, { cause: cause.id, subject: subjectOf(cause, client, signal), now, ...signal }),
       )
   }
 
@@ -95,8 +88,8 @@ export function addFanOut(fastify: FastifyInstance, { streams, queue, subjects }
       user: Type.String(),
       by: Type.String(),
       clients: Type.Array(Ended),
-      sid: Type.Optional(Type.String()),
       some: Type.Optional(Type.Boolean()),
+      only: Type.Optional(Type.Boolean()),
       factor: Type.Optional(Type.String()),
     }),
     deliver: async (cause) => tell(cause as Cause),
@@ -109,16 +102,25 @@ export function addFanOut(fastify: FastifyInstance, { streams, queue, subjects }
 
   oauth.enqueueOn(CAUSES, (event) => {
     const cause = causeOf(event)
-    return cause === null ? [] : [{ kind: KIND, payload: kept(cause) }]
+    return cause === null ? [] : partsOf(cause).map((payload) => ({ kind: KIND, payload }))
   })
   oauth.enqueueOn('client.deleted', ({ client }) =>
     client === undefined ? [] : [{ kind: `${KIND}-client`, payload: { client } }],
   )
 }
 
-/** Without the sessions of who had so many that they do not fit: their apps are told of all that they had. */
-function kept(cause: Cause): Bag {
-  if (JSON.stringify(cause).length <= MOST) return { ...cause }
-  const clients: EndedClient[] = cause.clients.slice(0, 100).map(({ client }) => ({ client, sids: [] }))
-  return { ...cause, clients }
+/** As many as it takes for each to fit into a delivery. The first is for everybody, the others for their clients alone. */
+function partsOf(cause: Cause): readonly Bag[] {
+  const parts: EndedClient[][] = [[]]
+  let size = 0
+  for (const one of cause.clients) {
+    const more = JSON.stringify(one).length + 1
+    if (size > 0 && size + more > MOST) {
+      parts.push([])
+      size = 0
+    }
+    parts.at(-1)!.push(one)
+    size += more
+  }
+  return parts.map((clients, at) => ({ ...cause, clients, ...(at === 0 ? {} : { only: true }) }))
 }

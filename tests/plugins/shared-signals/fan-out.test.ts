@@ -1,0 +1,88 @@
+/**
+ * Who hears of what, where there are many sessions and many apps, and where a name was another's before.
+ * @needs latchkey-shared-signals
+ */
+import { decodeJwt } from 'jose'
+import { expect, test } from 'vitest'
+import * as signals from '../../support/shared-signals.ts'
+import { until } from '../../support/until.ts'
+
+const NAMES = ['crowded', 'first', 'second', 'zz-last']
+const server = await signals.startSignals(NAMES.map((name) => signals.app(name)))
+const { users, sessions } = server.server.oauth
+
+async function streamOf(client: string) {
+  const call = await signals.signalsAs(server, client)
+  return { call, id: await signals.streamOf(call) }
+}
+const streams = new Map(await Promise.all(NAMES.map(async (name) => [name, await streamOf(name)] as const)))
+
+async function person(username: string): Promise<string> {
+  return (await users.create({ username, password: 'a long enough password' })).id
+}
+
+/** Each signed in to all of `clients`; the `sid` of the first. */
+async function openSessions(user: string, count: number, clients: readonly string[]): Promise<string> {
+  const since = Math.floor(Date.now() / 1000)
+  const signedInTo = JSON.stringify(Object.fromEntries(clients.map((client) => [client, since])))
+  const [first] = await server.database.query(
+    `insert into sessions (hash, sid, user_id, authenticated_at, amr, expires_at, ends_at, clients)
+      select gen_random_uuid()::text, gen_random_uuid(), '${user}', now(), '{}', now() + interval '1 day', now() + interval '1 day',
+        '${signedInTo}' from generate_series(1, ${count}) returning sid`,
+  )
+  return first!['sid'] as string
+}
+
+const isQuiet = () =>
+  until(async () =>
+    expect(await server.database.query('select kind from outbox where given_up_at is null')).toEqual([]),
+  )
+
+/** The types of what it hears, with the session; all of it is taken. */
+async function heardBy(client: string): Promise<{ type: string; session: string | undefined }[]> {
+  await isQuiet()
+  const { call, id } = streams.get(client)!
+  const heard = []
+  for (let ack: string[] = [], more = true; more;) {
+    const { body } = await call('POST', `/poll/${id}`, { returnImmediately: true, maxEvents: 100, ack })
+    for (const set of Object.values<string>(body.sets)) {
+      const { events, sub_id } = decodeJwt<{ events: object; sub_id: { session?: { id: string } } }>(set)
+      heard.push({ type: Object.keys(events)[0]!, session: sub_id.session?.id })
+    }
+    ack = Object.keys(body.sets)
+    more = ack.length > 0
+  }
+  return heard
+}
+
+test('of more sessions than an event names, the app hears that all it has of the user is over', async () => {
+  const user = await person('of-many-sessions')
+  const except = await openSessions(user, 600, ['crowded'])
+  await sessions.endAll(user, { except })
+  expect(await heardBy('crowded')).toEqual([{ type: signals.SESSION_REVOKED, session: undefined }])
+})
+
+test('what one delivery cannot hold is told all the same, of each session', async () => {
+  const user = await person('of-many-apps')
+  const except = await openSessions(user, 301, ['first', 'second', 'zz-last'])
+  await sessions.endAll(user, { except })
+  for (const client of ['first', 'second', 'zz-last']) {
+    const heard = await heardBy(client)
+    expect(heard.every(({ type }) => type === signals.SESSION_REVOKED)).toBe(true)
+    expect(new Set(heard.map(({ session }) => session)).size).toBe(300)
+    expect(heard).toHaveLength(300)
+  }
+})
+
+test('of more apps than one delivery can hold, each hears, once', async () => {
+  const user = await person('of-a-thousand-apps')
+  const others = Array.from({ length: 1000 }, (_, at) => `an-app-of-somebody-else-${at}`)
+  await openSessions(user, 1, [...others, 'first', 'zz-last'])
+  await users.setPassword('of-a-thousand-apps', 'quite another password')
+  for (const client of ['first', 'zz-last'])
+    expect((await heardBy(client)).map(({ type }) => type)).toEqual([
+      signals.SESSION_REVOKED,
+      signals.CREDENTIAL_CHANGE,
+    ])
+  expect(await heardBy('crowded')).toEqual([])
+})
