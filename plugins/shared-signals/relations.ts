@@ -17,14 +17,22 @@ const PAGE = 100
 export function createRelatedClients(fastify: FastifyInstance): RelatedClients {
   const { consents, audit } = kernelOf(fastify)
 
-  return async ({ user, clients: taken }, clients) => {
-    const found = new Set(taken.map(({ client }) => client))
-    const wanted = new Map(clients.map((client) => [client.clientId, client]))
-    const isAll = (): boolean => [...wanted.keys()].every((id) => found.has(id))
+  return async ({ user, at, clients: taken }, clients) => {
+    const found = new Set<string>()
+    // What happened before a client was registered is nothing to it, whoever had its name then.
+    const wanted = clients.filter((client) => isOfClient(client.clientId, at, client))
+    const byId = new Map(wanted.map((client) => [client.clientId, client]))
+    const isAll = (): boolean => found.size === wanted.length
+    function add(id: string, instant: number): void {
+      const client = byId.get(id)
+      if (client !== undefined && isOfClient(id, instant, client)) found.add(id)
+    }
+
+    for (const { client } of taken) add(client, at)
     let after = ''
     for (let page = 0; page < MOST_PAGES && !isAll(); page++) {
       const connected = await consents.list(user, { after, limit: PAGE })
-      for (const { clientId } of connected) found.add(clientId)
+      for (const { clientId, usedAt } of connected) add(clientId, usedAt)
       if (connected.length < PAGE) break
       after = connected.at(-1)!.clientId
     }
@@ -32,14 +40,11 @@ export function createRelatedClients(fastify: FastifyInstance): RelatedClients {
     for (let page = 0; page < MOST_PAGES && !isAll(); page++) {
       const { events, next } = await audit.list({ user }, { before, limit: PAGE })
       for (const event of events)
-        for (const id of event.user === user ? clientsOf(event) : []) {
-          const client = wanted.get(id)
-          if (client !== undefined && isOfClient(id, event.at, client)) found.add(id)
-        }
+        for (const id of event.user === user ? clientsOf(event) : []) add(id, event.at)
       if (next === null) break
       before = next
     }
-    return new Set([...wanted.keys()].filter((id) => found.has(id)))
+    return found
   }
 }
 

@@ -3,11 +3,14 @@
  * @needs latchkey-shared-signals
  */
 import { decodeJwt } from 'jose'
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { createUuid } from '../../../src/protocol/uuid.ts'
 import * as signals from '../../support/shared-signals.ts'
 import { until } from '../../support/until.ts'
 
-const NAMES = ['crowded', 'first', 'second', 'zz-last']
+const NAMES = ['crowded', 'first', 'second', 'zz-last', 'namesake']
 const server = await signals.startSignals(NAMES.map((name) => signals.app(name)))
 const { users, sessions } = server.server.oauth
 
@@ -38,16 +41,23 @@ const isQuiet = () =>
     expect(await server.database.query('select kind from outbox where given_up_at is null')).toEqual([]),
   )
 
-/** The types of what it hears, with the session; all of it is taken. */
-async function heardBy(client: string): Promise<{ type: string; session: string | undefined }[]> {
+interface About {
+  readonly sub?: string
+  readonly user?: { readonly sub: string }
+  readonly session?: { readonly id: string }
+}
+
+/** All that it hears of, which is taken then. */
+async function heardBy(client: string): Promise<{ type: string; session?: string; sub: string }[]> {
   await isQuiet()
   const { call, id } = streams.get(client)!
   const heard = []
   for (let ack: string[] = [], more = true; more;) {
     const { body } = await call('POST', `/poll/${id}`, { returnImmediately: true, maxEvents: 100, ack })
     for (const set of Object.values<string>(body.sets)) {
-      const { events, sub_id } = decodeJwt<{ events: object; sub_id: { session?: { id: string } } }>(set)
-      heard.push({ type: Object.keys(events)[0]!, session: sub_id.session?.id })
+      const { events, sub_id } = decodeJwt<{ events: object; sub_id: About }>(set)
+      const { sub = sub_id.user?.sub ?? '', session } = sub_id
+      heard.push({ type: Object.keys(events)[0]!, sub, ...(session && { session: session.id }) })
     }
     ack = Object.keys(body.sets)
     more = ack.length > 0
@@ -59,7 +69,7 @@ test('of more sessions than an event names, the app hears that all it has of the
   const user = await person('of-many-sessions')
   const except = await openSessions(user, 600, ['crowded'])
   await sessions.endAll(user, { except })
-  expect(await heardBy('crowded')).toEqual([{ type: signals.SESSION_REVOKED, session: undefined }])
+  expect(await heardBy('crowded')).toEqual([{ type: signals.SESSION_REVOKED, sub: user }])
 })
 
 test('what one delivery cannot hold is told all the same, of each session', async () => {
@@ -85,4 +95,28 @@ test('of more apps than one delivery can hold, each hears, once', async () => {
       signals.CREDENTIAL_CHANGE,
     ])
   expect(await heardBy('crowded')).toEqual([])
+})
+
+/** As if that had happened so long ago: its delivery was late. */
+async function deliver(user: string, type: string, ago = 0, clients: readonly object[] = []): Promise<void> {
+  const at = Date.now() - ago
+  const cause = { id: createUuid(at), at, type, user, by: 'user', clients }
+  const delivery = kernelOf(server.server).doors.owners('delivery').get('shared-signals')!
+  await delivery.deliver(cause, { id: cause.id, attempt: 1, enqueuedAt: at })
+}
+
+test('what a former client of the name had of somebody is not told to who has the name now', async () => {
+  const HOUR = 3_600_000
+  const authorize = async (user: string, ago: string) =>
+    server.database.query(`insert into authorizations (id, client_id, subject, scopes, resources, parameters, created_at, kept_until)
+      values ('${randomUUID()}', 'namesake', '${user}', '{}', '{}', '{}', now() - interval '${ago}', now() + interval '1 day')`)
+  const taken = [{ client: 'namesake', sids: [] }]
+  const users = await Promise.all(['known-before', 'taken-before', 'known', 'taken'].map(person))
+  await authorize(users[0]!, '1 hour')
+  await authorize(users[2]!, '0')
+  await deliver(users[0]!, 'user.passkey_added')
+  await deliver(users[1]!, 'session.ended', HOUR, taken)
+  await deliver(users[2]!, 'user.passkey_added')
+  await deliver(users[3]!, 'session.ended', 0, taken)
+  expect((await heardBy('namesake')).map(({ sub }) => sub)).toEqual(users.slice(2))
 })
