@@ -3,6 +3,7 @@
  * where, is looked up at each event, so that a stream that was changed, paused or deleted meanwhile is heeded.
  */
 import type { FastifyInstance } from 'fastify'
+import { NotNow } from '../../src/doors/outbound.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { isObject, parseJson } from '../../src/protocol/json.ts'
 import type { WaitingEventRow } from '../../src/store/security-events.ts'
@@ -18,6 +19,14 @@ const MOST_REFUSED = 20
 /** RFC 8935 §2.4, SSF 1.0 §8.1.4.1: of this one event, which will not be another one when it comes again. */
 const FINAL = new Set(['invalid_request', 'invalid_state'])
 
+/** What came of the events of a stream in one attempt. */
+interface Round {
+  /** The id of the last one that was not taken. */
+  after: string
+  taken: number
+  readonly problems: string[]
+}
+
 export interface PushingParts {
   readonly streams: Streams
   readonly queue: Queue
@@ -26,6 +35,8 @@ export interface PushingParts {
 
 export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: PushingParts): void {
   const { oauth, log } = fastify
+  /** By the stream: as far as this process has come where too many were refused. */
+  const reached = new Map<string, string>()
 
   async function pushing(client: string, id: string): Promise<Stream | null> {
     const stream = await streams.find(client)
@@ -49,43 +60,53 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
     return response.ok ? undefined : { status: response.status, err: await errOf(response) }
   }
 
+  async function pushOne(stream: Stream, { jti, claims }: WaitingEventRow, round: Round): Promise<void> {
+    const { id, client, delivery } = stream
+    let isDone = false
+    try {
+      const problem = await push(delivery, claims)
+      const { status = 0, err = '' } = problem ?? {}
+      isDone = problem === undefined || (status === 400 && FINAL.has(err))
+      if (problem === undefined) round.taken++
+      else if (isDone) log.warn({ client, jti, refusal: err }, 'a receiver refused a security event')
+      else
+        round.problems.push(err === '' ? `it answered with ${status}` : `it answered with ${status}: ${err}`)
+    } finally {
+      // Where that fails, too, it lapses.
+      if (isDone) await queue.remove(id, [jti])
+      else await queue.release(id, jti)
+    }
+    if (isDone) return
+    // What it did not take keeps nothing behind it waiting. The first is tried each time, so that all go in their order once it takes that.
+    const former = round.problems.length === 1 ? reached.get(id) : undefined
+    round.after = former !== undefined && former > jti ? former : jti
+  }
+
   oauth.deliver({
     kind: KIND,
     payload: Type.Object({ client: Type.String(), stream: Type.String() }),
     async deliver({ client, stream: id }) {
       const until = performance.now() + BUDGET
-      let after = ''
-      let taken = 0
-      const problems: string[] = []
-      for (;;) {
+      const round: Round = { after: '', taken: 0, problems: [] }
+      for (let isFirst = true; ; isFirst = false) {
         const stream = await pushing(client, id)
-        if (stream === null) return 'nothing is to be pushed'
-        const row = await queue.claim(id, after)
-        if (row === null) break
-        let isDone = false
-        try {
-          const problem = await push(stream.delivery, row.claims)
-          const { status = 0, err = '' } = problem ?? {}
-          isDone = problem === undefined || (status === 400 && FINAL.has(err))
-          if (problem === undefined) taken++
-          else if (isDone)
-            log.warn({ client, jti: row.jti, refusal: err }, 'a receiver refused a security event')
-          else problems.push(err === '' ? `it answered with ${status}` : `it answered with ${status}: ${err}`)
-        } finally {
-          // Where that fails, too, it lapses.
-          if (isDone) await queue.remove(id, [row.jti])
-          else await queue.release(id, row.jti)
-        }
-        // What it did not take keeps nothing behind it waiting.
-        if (!isDone) after = row.jti
-        if (problems.length >= MOST_REFUSED) break
-        if (performance.now() > until) {
-          await queue.wake(stream)
+        const row = stream === null ? 'none' : await queue.claim(id, round.after)
+        if (stream === null || row === 'none') {
+          reached.delete(id)
           break
         }
+        if (row === 'busy' && isFirst) throw new NotNow('another process pushes the events of this stream')
+        if (row !== 'busy') {
+          await pushOne(stream, row, round)
+          if (round.problems.length < MOST_REFUSED && performance.now() <= until) continue
+        }
+        // The rest is for the next attempt: at once, unless this one failed.
+        if (round.problems.length > 0) reached.set(id, round.after)
+        else await queue.wake(stream)
+        break
       }
-      if (problems.length > 0) throw new Error(problems[0])
-      return `${taken} taken`
+      if (round.problems.length > 0) throw new Error(round.problems[0])
+      return `${round.taken} taken`
     },
   })
 }

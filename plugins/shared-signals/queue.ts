@@ -22,8 +22,8 @@ export interface Queue {
   add(events: readonly Queued[]): Promise<void>
   /** Has what waits told, as of a stream that is enabled again. */
   wake(stream: Stream): Promise<void>
-  /** Null where none is left behind the id `after`, or another process is at one of this stream. */
-  claim(stream: string, after: string): Promise<WaitingEventRow | null>
+  /** The first behind the id `after`; `none` where none is left, and `busy` while another process is at one of this stream. */
+  claim(stream: string, after: string): Promise<WaitingEventRow | 'none' | 'busy'>
   release(stream: string, jti: string): Promise<void>
   list(stream: string, most: number): Promise<readonly WaitingEventRow[]>
   remove(stream: string, jtis: readonly string[]): Promise<void>
@@ -93,7 +93,8 @@ export function createQueue(fastify: FastifyInstance): Queue {
       const [row] = await database.transaction(async (query) =>
         query(statements.claim, [stream, after, LEASE]),
       )
-      return row ?? null
+      if (row === undefined) return 'none'
+      return row.jti === null ? 'busy' : row
     },
     async release(stream, jti) {
       await database.query(statements.release, [stream, jti])

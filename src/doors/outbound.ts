@@ -54,10 +54,21 @@ export class OutboundError extends OAuthError {
 export class Undeliverable extends Error {}
 
 /**
+ * What a delivery throws where somebody else is at its recipient, who takes one thing after the other: it is no attempt, and this process leaves that
+ * recipient alone for two seconds.
+ */
+export class NotNow extends Error {
+  /** Milliseconds. */
+  readonly pause: number = 2000
+}
+
+/**
  * What a delivery throws where this process does not know its recipient, and another may: it is no attempt, and this process leaves that recipient
  * to others for half a minute.
  */
-export class NotHere extends Error {}
+export class NotHere extends NotNow {
+  override readonly pause = 30_000
+}
 
 /**
  * What a delivery throws where its recipient is no more, as nobody else will know it either: all that waits for that one, and was enqueued before, is

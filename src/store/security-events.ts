@@ -6,6 +6,11 @@ import { statement } from './statement.ts'
 
 export type WaitingEventRow = Pick<SecurityEvent, 'jti' | 'claims'>
 
+interface Busy {
+  jti: null
+  claims: null
+}
+
 /** Rows that one statement removes at most. */
 export const TRIMMED = 500
 
@@ -25,16 +30,19 @@ export const statements = {
     return counting(`delete from ${event.name} where ${stream} = $1 and ${jti} = any(array(
       select ${jti} from ${event.name} where ${stream} = $1 order by ${jti} desc offset $2::int limit ${TRIMMED}))`)
   }),
-  /** The first behind $2, for $3 seconds; none while another one of the stream is claimed, so that they go in their order. */
-  claim: statement<WaitingEventRow>('security-event-claim', (table) => {
+  /**
+   * The first behind $2, for $3 seconds; while another one of the stream is claimed, since they go in their order, a row without one. No row where
+   * none is left.
+   */
+  claim: statement<WaitingEventRow | Busy>('security-event-claim', (table) => {
     const event = table(SecurityEvent)
     const [stream, jti, until] = [event.column('stream'), event.column('jti'), event.column('claimedUntil')]
-    return `update ${event.name} set ${until} = now() + make_interval(secs => $3)
-      where ${stream} = $1
-        and ${jti} = (select ${jti} from ${event.name} where ${stream} = $1 and ${jti} > $2 order by ${jti} limit 1)
-        and (${until} is null or ${until} <= now())
-        and not exists (select from ${event.name} where ${stream} = $1 and ${until} > now())
-      returning ${event.columns('jti', 'claims')}`
+    return `with first as (select ${jti} as one from ${event.name} where ${stream} = $1 and ${jti} > $2 order by ${jti} limit 1),
+      claimed as (update ${event.name} set ${until} = now() + make_interval(secs => $3)
+        where ${stream} = $1 and ${jti} = (select one from first) and (${until} is null or ${until} <= now())
+          and not exists (select from ${event.name} where ${stream} = $1 and ${until} > now())
+        returning ${event.columns('jti', 'claims')})
+      select claimed.* from first left join claimed on true`
   }),
   release: statement('security-event-release', (table) => {
     const event = table(SecurityEvent)

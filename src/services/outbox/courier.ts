@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { type Delivery, NotHere, OutboundError, RecipientGone, Undeliverable } from '../../doors/outbound.ts'
+import { type Delivery, NotNow, OutboundError, RecipientGone, Undeliverable } from '../../doors/outbound.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import { type ClaimedRow, statements } from '../../store/outbox.ts'
@@ -151,7 +151,7 @@ export function createCourier(options: CourierOptions): Courier {
       count(row, 'done')
       if (typeof answered === 'string') note(row, began, true, answered)
     } catch (error) {
-      if (error instanceof NotHere && row.recipient !== '') return leave(row)
+      if (error instanceof NotNow && row.recipient !== '') return leave(row, error)
       count(row, 'failed')
       note(row, began, false, describe(error))
       if (error instanceof RecipientGone && row.recipient !== '')
@@ -199,10 +199,10 @@ export function createCourier(options: CourierOptions): Courier {
     wake(pause * 1000)
   }
 
-  async function leave(row: ClaimedRow): Promise<void> {
-    const left = places.leave(row)
+  async function leave(row: ClaimedRow, { pause }: NotNow): Promise<void> {
+    places.leave(row, pause)
     await giveBack([row]).catch(report)
-    wake(left)
+    wake(pause)
   }
 
   feed.on('delivery', () => wake())

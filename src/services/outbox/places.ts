@@ -9,8 +9,6 @@ const TOGETHER = 10
 const OF_A_KIND = 7
 export const OF_ONE = 4
 const OF_FAILING = 2
-/** Milliseconds for which this process leaves to others whom it does not know. */
-const LEFT = 30_000
 
 export interface Places {
   take(attempt: Promise<void>, row: ClaimedRow): void
@@ -28,8 +26,8 @@ export interface Places {
   full(kind: string): string[]
   /** Has failed just now: what was begun for them before counts as of who fails. */
   fail(of: Pick<ClaimedRow, 'kind' | 'recipient'>): void
-  /** Leaves them to processes that know them: milliseconds, for how long. */
-  leave(of: Pick<ClaimedRow, 'kind' | 'recipient'>): number
+  /** Leaves them to others, for so many milliseconds. */
+  leave(of: Pick<ClaimedRow, 'kind' | 'recipient'>, pause: number): void
   /** Takes up again whom it has left for long enough: milliseconds until each of the others. */
   takeUp(): number[]
 }
@@ -78,10 +76,9 @@ export function createPlaces(kinds: () => number): Places {
     fail({ kind, recipient }) {
       for (const row of rows(kind)) if (row.recipient === recipient) row.failing = true
     },
-    leave({ kind, recipient }) {
+    leave({ kind, recipient }, pause) {
       const names = leftToOthers.get(kind) ?? new Map<string, number>()
-      leftToOthers.set(kind, names.set(recipient, performance.now() + LEFT))
-      return LEFT
+      leftToOthers.set(kind, names.set(recipient, performance.now() + pause))
     },
     takeUp() {
       const waits: number[] = []

@@ -108,7 +108,8 @@ async function deliver(user: string, type: string, ago = 0, clients: readonly ob
 test('what a former client of the name had of somebody is not told to who has the name now', async () => {
   const HOUR = 3_600_000
   const authorize = async (user: string, ago: string) =>
-    server.database.query(`insert into authorizations (id, client_id, subject, scopes, resources, parameters, created_at, kept_until)
+    server.database
+      .query(`insert into authorizations (id, client_id, subject, scopes, resources, parameters, created_at, kept_until)
       values ('${randomUUID()}', 'namesake', '${user}', '{}', '{}', '{}', now() - interval '${ago}', now() + interval '1 day')`)
   const taken = [{ client: 'namesake', sids: [] }]
   const users = await Promise.all(['known-before', 'taken-before', 'known', 'taken'].map(person))

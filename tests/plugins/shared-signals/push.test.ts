@@ -3,7 +3,7 @@
  * @needs latchkey-shared-signals
  */
 import { decodeProtectedHeader, type JWTPayload } from 'jose'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { startReceiver } from '../../support/receiver.ts'
 import { startBeside } from '../../support/server.ts'
 import * as signals from '../../support/shared-signals.ts'
@@ -289,11 +289,13 @@ test('while one process sends, no other does; what one had begun that was killed
   await call('POST', '/verify', { stream_id: id })
   const claim = async (until: string) =>
     server.database.query(`update security_events set claimed_until = now() ${until} where stream = '${id}'`)
+  const looked = [server, second].map((one) => vi.spyOn(one.server.sharedSignals.queue, 'claim'))
   await claim("+ interval '20 seconds'")
   await setStatus(call, id, 'enabled')
-  await isQuiet()
+  for (const spy of looked) await until(async () => expect(await Promise.all(spy.mock.results.map(({ value }) => value))).toContain('busy'))
   expect(rawAt('/one-by-one')).toEqual([])
   await claim("- interval '1 second'")
+  await until(() => expect(rawAt('/one-by-one')).toHaveLength(1))
   const gus = await person()
   await signals.signInTo(second, 'one-by-one', gus)
   await users.disable(gus.username)

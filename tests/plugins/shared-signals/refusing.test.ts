@@ -1,0 +1,112 @@
+/**
+ * Receivers that refuse, are slow, or are busy with another process: what becomes of what waits for them.
+ * @needs latchkey-shared-signals
+ */
+import { decodeJwt } from 'jose'
+import { expect, test, vi } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import * as signals from '../../support/shared-signals.ts'
+import { until } from '../../support/until.ts'
+
+/** Milliseconds by which the clock of this process has leapt. */
+let leapt = 0
+const clock = performance.now.bind(performance)
+vi.spyOn(performance, 'now').mockImplementation(() => clock() + leapt)
+
+const receiver = await startReceiver(({ url, body }, response) => {
+  const { jti = '' } = decodeJwt(body)
+  if (url === '/slow') leapt += 10_000
+  response.writeHead(jti.startsWith('refused') ? 500 : 202).end()
+})
+const origin = `http://127.0.0.1:${receiver.port}`
+const NAMES = ['refusing', 'slow', 'busy']
+const server = await signals.startSignals(
+  NAMES.map((name) => signals.app(name)),
+  { UNSAFE_OUTBOUND_ORIGINS: origin },
+)
+const { queue } = server.server.sharedSignals
+const claim = vi.spyOn(queue, 'claim')
+
+async function streamOf(client: string, status = 'enabled') {
+  const call = await signals.signalsAs(server, client)
+  const id = await signals.streamOf(call, { method: signals.PUSH, endpoint_url: `${origin}/${client}` })
+  const become = async (next: string) =>
+    expect(await call('POST', '/status', { stream_id: id, status: next })).toMatchObject({ status: 200 })
+  await become(status)
+  await until(async () => expect(await deliveriesTo(client)).toBe(0))
+  return { call, id, become }
+}
+
+/** They are there, and nobody was told so. */
+async function store(stream: string, jtis: readonly string[]): Promise<void> {
+  for (const jti of jtis)
+    await server.database.query(
+      `insert into security_events (stream, jti, claims) values ('${stream}', '${jti}', '{"jti": "${jti}"}')`,
+    )
+}
+
+const deliver = async (client: string, stream: string) =>
+  kernelOf(server.server)
+    .doors.owners('delivery')
+    .get('security-events')!
+    .deliver({ client, stream }, { id: 'one', attempt: 1, enqueuedAt: Date.now() })
+
+const deliveriesTo = async (client: string): Promise<number> =>
+  (await server.database.query(`select from outbox where recipient = '${client}' and given_up_at is null`))
+    .length
+
+const failuresOf = async (client: string): Promise<unknown> =>
+  (await server.database.query(`select failures from outbox_recipients where recipient = '${client}'`))[0]?.[
+    'failures'
+  ] ?? 0
+
+const cameTo = (client: string): string[] =>
+  receiver.received.filter(({ url }) => url === `/${client}`).map(({ body }) => decodeJwt(body).jti ?? '')
+
+test('however many are refused, what is behind them comes', async () => {
+  const { id, become } = await streamOf('refusing', 'paused')
+  const refused = Array.from({ length: 45 }, (_, at) => `refused-${String(at).padStart(2, '0')}`)
+  await store(id, [...refused, 'taken'])
+  await become('enabled')
+  await until(() => expect(cameTo('refusing')).toContain('taken'), 20_000)
+  // The first is tried each time: where that is taken, all go on in their order.
+  expect(cameTo('refusing').filter((jti) => jti === refused[0]).length).toBeGreaterThan(2)
+  expect(cameTo('refusing').filter((jti) => jti === refused[1])).toHaveLength(1)
+  expect((await queue.list(id, 100)).map(({ jti }) => jti)).toEqual(refused)
+  await become('paused')
+})
+
+test('who is slow is asked again at once where it takes what comes, and not where it refuses', async () => {
+  const { id, become } = await streamOf('slow')
+  await store(id, ['refused', 'refused-too'])
+  await expect(deliver('slow', id)).rejects.toThrow('it answered with 500')
+  expect(cameTo('slow')).toEqual(['refused'])
+  expect(await deliveriesTo('slow')).toBe(0)
+  await queue.clear(id)
+  await store(id, ['one', 'two'])
+  expect(await deliver('slow', id)).toBe('1 taken')
+  await until(() => expect(cameTo('slow')).toEqual(['refused', 'one', 'two']))
+  await become('paused')
+})
+
+test('while another process is at a stream nothing is done, nor is it taken for well; when that is over, it is', async () => {
+  const { id, become } = await streamOf('busy', 'paused')
+  await store(id, ['refused'])
+  const claimed = async (until: string) =>
+    server.database.query(`update security_events set claimed_until = now() ${until} where stream = '${id}'`)
+  await claimed("+ interval '1 hour'")
+  await server.database.query(
+    `insert into outbox_recipients (kind, recipient, failures) values ('security-events', 'busy', 3)
+      on conflict (kind, recipient) do update set failures = 3`,
+  )
+  claim.mockClear()
+  await become('enabled')
+  await until(() => expect(claim.mock.calls.length).toBeGreaterThan(1))
+  expect(await deliveriesTo('busy')).toBe(1)
+  expect(await failuresOf('busy')).toBe(3)
+  expect(cameTo('busy')).toEqual([])
+  await claimed("- interval '1 second'")
+  await until(() => expect(cameTo('busy')).not.toEqual([]))
+  await become('paused')
+})
