@@ -37,8 +37,7 @@ async function sharedSignals(fastify: FastifyInstance): Promise<void> {
     resources: [{ resource, name: 'Security events' }],
     scopes: Object.entries(SCOPES).map(([name, { text: description }]) => ({ name, description, resource })),
   })
-  const queue = createQueue(fastify)
-  const parts = { queue, streams: createStreams(fastify, queue), sets: createSets(fastify) }
+  const parts = { queue: createQueue(fastify), streams: createStreams(fastify), sets: createSets(fastify) }
   const serve = createServeSignals(
     fastify,
     await createProgramAccess(fastify, { path: PATH, implies: IMPLIED }),

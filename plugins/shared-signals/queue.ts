@@ -6,10 +6,11 @@ import type { FastifyInstance } from 'fastify'
 import type { Enqueued } from '../../src/doors/outbound.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
-import { recordChange } from '../../src/store/changes.ts'
+import { firstUuidAt } from '../../src/protocol/uuid.ts'
+import { recordChanges } from '../../src/store/changes.ts'
 import { statements, type WaitingEventRow } from '../../src/store/security-events.ts'
 import type { Query } from '../../src/store/statement.ts'
-import { POLL, PUSH, type Stream } from './stream.ts'
+import type { Stream } from './stream.ts'
 
 export interface Queued {
   readonly stream: Stream
@@ -18,7 +19,7 @@ export interface Queued {
 }
 
 export interface Queue {
-  /** Stores those that are not there yet, and has them told soon, but to streams that are not enabled. */
+  /** Stores those that are not there yet, and has them told soon, where their stream is enabled then. */
   add(events: readonly Queued[]): Promise<void>
   /** Has what waits told, as of a stream that is enabled again. */
   wake(stream: Stream): Promise<void>
@@ -27,7 +28,8 @@ export interface Queue {
   release(stream: string, jti: string): Promise<void>
   list(stream: string, most: number): Promise<readonly WaitingEventRow[]>
   remove(stream: string, jtis: readonly string[]): Promise<void>
-  clear(stream: string): Promise<void>
+  /** All that happened before `until`, in milliseconds since the epoch. */
+  clear(stream: string, until: number): Promise<void>
   /** How many wait, by stream; 501 stands for more. */
   counts(streams: readonly string[]): Promise<ReadonlyMap<string, number>>
 }
@@ -41,23 +43,22 @@ const MOST = 10_000
 const MOST_COUNTED = 501
 
 /** What the change feed names a stream by whose receiver asks for events. */
-export function changeOf(stream: string): string {
-  return `stream ${stream}`
+export function changeOf({ id }: Pick<Stream, 'id'>): string {
+  return `stream ${id}`
 }
 
 export function createQueue(fastify: FastifyInstance): Queue {
   const { database, feed, outbox } = kernelOf(fastify)
 
+  /** Whichever way the receiver gets them: the stream may have changed since it was read, and who pushes or is asked looks it up. */
   async function tell(query: Query, streams: readonly Stream[]): Promise<void> {
-    const enabled = streams.filter(({ status }) => status === 'enabled')
-    const pushes = enabled.filter(({ delivery }) => delivery.method === PUSH).map(pushOf)
-    if (pushes.length > 0) await outbox.enqueueBy(query, pushes)
-    for (const { id } of polled(enabled)) await recordChange(query, 'delivery', changeOf(id))
+    await outbox.enqueueBy(query, streams.map(pushOf))
+    await recordChanges(query, 'delivery', streams.map(changeOf))
   }
 
   async function announce(streams: readonly Stream[]): Promise<void> {
     await outbox.announce()
-    for (const { id } of polled(streams)) await feed.announce('delivery', changeOf(id))
+    await feed.announceAll('delivery', streams.map(changeOf))
   }
 
   return {
@@ -103,18 +104,14 @@ export function createQueue(fastify: FastifyInstance): Queue {
     async remove(stream, jtis) {
       if (jtis.length > 0) await database.query(statements.remove, [stream, jtis])
     },
-    async clear(stream) {
-      await database.query(statements.clear, [stream])
+    async clear(stream, until) {
+      await database.query(statements.clear, [stream, firstUuidAt(until)])
     },
     async counts(streams) {
       const rows = await database.query(statements.counts, [streams, MOST_COUNTED])
       return new Map(rows.map(({ stream, count }) => [stream, count]))
     },
   }
-}
-
-function polled(streams: readonly Stream[]): readonly Stream[] {
-  return streams.filter(({ delivery }) => delivery.method === POLL)
 }
 
 function pushOf({ client, id }: Stream): Enqueued {

@@ -30,6 +30,7 @@ export function addStatus(serve: ServeSignals, { streams, queue }: { streams: St
     async handle({ stream_id: id, status, reason }, { token }) {
       if (!isStorable(reason ?? ''))
         throw new OAuthError('invalid_request', 'reason has characters that cannot be stored')
+      const now = Date.now()
       const former: { status?: Status } = {}
       const event: NewEvent = {
         type: 'stream.changed',
@@ -45,8 +46,8 @@ export function addStatus(serve: ServeSignals, { streams, queue }: { streams: St
         },
         event,
       )
-      // Of a disabled one nothing is held, and what a process stored while it was being disabled is not told later.
-      if (status === 'disabled' || former.status === 'disabled') await queue.clear(id)
+      // Of a disabled one nothing is held, and what a process stored while it was being disabled is not told later. What happened since is.
+      if (status === 'disabled' || former.status === 'disabled') await queue.clear(id, now)
       if (status === 'enabled') await queue.wake(stream)
       return statusToWire(stream)
     },

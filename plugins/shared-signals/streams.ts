@@ -10,7 +10,6 @@ import { randomText } from '../../src/protocol/random.ts'
 import { isOfClient } from '../../src/services/clients/same-client.ts'
 import { statements } from '../../src/store/security-events.ts'
 import { busy, notFound } from '../programs/refusals.ts'
-import type { Queue } from './queue.ts'
 import { SCOPES } from './serving.ts'
 import type { Stream, StreamConfiguration } from './stream.ts'
 
@@ -36,7 +35,7 @@ const MOST = 1000
 const PAGE = 100
 const TRIES = 8
 
-export function createStreams(fastify: FastifyInstance, queue: Queue): Streams {
+export function createStreams(fastify: FastifyInstance): Streams {
   const { oauth } = fastify
   const { database } = kernelOf(fastify)
   const records = oauth.records<Stream>('event-stream', { sealed: true, most: MOST })
@@ -49,7 +48,7 @@ export function createStreams(fastify: FastifyInstance, queue: Queue): Streams {
 
   async function remove(clientId: string, id: string, event?: NewEvent): Promise<boolean> {
     const gone = await records.delete(hashOf(clientId), event)
-    await queue.clear(id)
+    await database.query(statements.clear, [id, null])
     await database.query(statements.clearSubjects, [id])
     return gone
   }

@@ -33,7 +33,7 @@ export function createWaiting(fastify: FastifyInstance): Waiting {
 
   return {
     begin(stream, response) {
-      const key = changeOf(stream)
+      const key = changeOf({ id: stream })
       const former = waiters.get(key)
       if (stopping || (former === undefined && waiters.size >= MOST)) return null
       former?.wake(true)

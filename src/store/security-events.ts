@@ -61,9 +61,10 @@ export const statements = {
     const event = table(SecurityEvent)
     return `delete from ${event.name} where ${event.column('stream')} = $1 and ${event.column('jti')} = any($2::text[])`
   }),
+  /** Those before the id $2; all without one. */
   clear: statement('security-events-clear', (table) => {
     const event = table(SecurityEvent)
-    return `delete from ${event.name} where ${event.column('stream')} = $1`
+    return `delete from ${event.name} where ${event.column('stream')} = $1 and ($2::text is null or ${event.column('jti')} < $2)`
   }),
   /** How many wait for each of the streams $1, where any do; $2 at most. */
   counts: statement<{ stream: string; count: number }>('security-events-count', (table) => {

@@ -227,7 +227,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'security-event-release': [['stream-1', 'jti-1'], 2],
   'security-events-list': [['stream-1', 101], 2 * 101],
   'security-events-remove': [['stream-1', ['jti-1', 'jti-2']], 8],
-  'security-events-clear': [['stream-1'], 2 * WAITING],
+  'security-events-clear': [['stream-1', null], 2 * WAITING],
   'security-events-count': [[['stream-1', 'stream-2'], 501], 4 * 501],
   'security-events-expired': [[], REMOVAL],
   'removed-subject-add': [['stream-1', 'subject-1', 100_000], 2 * WAITING],

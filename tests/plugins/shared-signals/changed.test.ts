@@ -1,0 +1,77 @@
+/**
+ * Streams that are changed, deleted and made anew at the very moment in which something is stored for them.
+ * @needs latchkey-shared-signals
+ */
+import { decodeJwt } from 'jose'
+import { expect, test, vi } from 'vitest'
+import { createUuid } from '../../../src/protocol/uuid.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import * as signals from '../../support/shared-signals.ts'
+import { until } from '../../support/until.ts'
+
+const receiver = await startReceiver((_request, response) => response.writeHead(202).end())
+const origin = `http://127.0.0.1:${receiver.port}`
+const push = { method: signals.PUSH, endpoint_url: `${origin}/events` }
+const NAMES = ['resumed', 'asking', 'enabled']
+const server = await signals.startSignals(
+  NAMES.map((name) => signals.app(name)),
+  { UNSAFE_OUTBOUND_ORIGINS: origin },
+)
+const { streams, queue } = server.server.sharedSignals
+
+async function streamOf(client: string, delivery: object = { method: signals.POLL }) {
+  const call = await signals.signalsAs(server, client)
+  const id = await signals.streamOf(call, delivery)
+  const become = async (status: string) => call('POST', '/status', { stream_id: id, status })
+  return { call, id, become, known: async () => (await streams.find(client))! }
+}
+
+const eventOf = (ago = 0) => ({ jti: `${createUuid(Date.now() - ago)}.000`, events: {} })
+const came = () => receiver.received.map(({ body }) => decodeJwt(body).jti)
+
+test('what is stored while a stream is enabled is pushed, whatever was known of it before', async () => {
+  const { become, known } = await streamOf('resumed', push)
+  await become('paused')
+  const stream = await known()
+  await become('enabled')
+  await until(async () =>
+    expect(await server.database.query('select from outbox where given_up_at is null')).toEqual([]),
+  )
+  const claims = eventOf()
+  await queue.add([{ stream, claims }])
+  await until(() => expect(came()).toContain(claims.jti))
+})
+
+test('who asks hears of it, too, where the stream was pushed before', async () => {
+  const { call, id, known } = await streamOf('asking', push)
+  const stream = await known()
+  await call('PATCH', '/stream', { stream_id: id, delivery: { method: signals.POLL } })
+  const changes = async () =>
+    (await server.database.query(`select from changes where key = 'stream ${id}'`)).length
+  const before = await changes()
+  const claims = eventOf()
+  await queue.add([{ stream, claims }])
+  // By which each process has who waits look again.
+  expect(await changes()).toBe(before + 1)
+  const { body } = await call('POST', `/poll/${id}`, { returnImmediately: true })
+  expect(Object.keys(body.sets)).toEqual([claims.jti])
+})
+
+test('what happens from the moment on in which a stream is enabled is told, and nothing of before', async () => {
+  const { call, id, become, known } = await streamOf('enabled')
+  const stream = await known()
+  await become('disabled')
+  await queue.add([{ stream, claims: eventOf(1000) }])
+  const told: string[] = []
+  const { change } = streams
+  vi.spyOn(streams, 'change').mockImplementationOnce(async (...asked) => {
+    const next = await change(...asked)
+    const claims = eventOf()
+    told.push(claims.jti)
+    await queue.add([{ stream: next, claims }])
+    return next
+  })
+  expect(await become('enabled')).toMatchObject({ status: 200 })
+  const { body } = await call('POST', `/poll/${id}`, { returnImmediately: true })
+  expect(Object.keys(body.sets)).toEqual(told)
+})
