@@ -114,6 +114,12 @@ function parties(users: number, clients: number): Filling[] {
       values: `'stream-' || n % 20, 'jti-' || n, '{}', now() + (n % 100 - 50) * interval '1 hour'`,
     },
     {
+      table: 'plugin_records',
+      columns: 'kind, record_id, record_key, value',
+      rows: 20,
+      values: `'event-stream', 'client-' || n, 'stream-' || n % 20, '{}'`,
+    },
+    {
       table: 'removed_subjects',
       columns: 'stream, subject',
       rows: 20_000,

@@ -8,6 +8,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { hashOf } from '../../src/protocol/handle.ts'
 import { randomText } from '../../src/protocol/random.ts'
 import { isOfClient } from '../../src/services/clients/same-client.ts'
+import { statements as recordStatements } from '../../src/store/plugin-records.ts'
 import { statements } from '../../src/store/security-events.ts'
 import { busy, notFound } from '../programs/refusals.ts'
 import { SCOPES } from './serving.ts'
@@ -30,6 +31,8 @@ export interface Streams {
   forget(clientId: string): Promise<void>
 }
 
+/** Of the records; the key of each is the id of its stream. */
+export const KIND = 'event-stream'
 /** On the whole server. */
 const MOST = 1000
 const PAGE = 100
@@ -37,8 +40,8 @@ const TRIES = 8
 
 export function createStreams(fastify: FastifyInstance): Streams {
   const { oauth } = fastify
-  const { database } = kernelOf(fastify)
-  const records = oauth.records<Stream>('event-stream', { sealed: true, most: MOST })
+  const { audit } = kernelOf(fastify)
+  const records = oauth.records<Stream>(KIND, { sealed: true, most: MOST, key: ({ id }) => id })
 
   async function read(clientId: string): Promise<PluginRecord<Stream> | null> {
     const record = await records.get(hashOf(clientId))
@@ -46,17 +49,21 @@ export function createStreams(fastify: FastifyInstance): Streams {
     return record
   }
 
-  async function remove(clientId: string, id: string, event?: NewEvent): Promise<boolean> {
-    const gone = await records.delete(hashOf(clientId), event)
-    await database.query(statements.clear, [id, null])
-    await database.query(statements.clearSubjects, [id])
-    return gone
+  /** By its own id, since the client may have another one by now. */
+  async function remove(id: string, event?: NewEvent): Promise<boolean> {
+    return audit.transaction(async (query, note) => {
+      const [gone] = await query(recordStatements.deleteFound, [KIND, id])
+      if (gone === undefined) return false
+      await query(statements.clear, [id, null])
+      await query(statements.clearSubjects, [id])
+      if (event !== undefined) note(event)
+      return true
+    })
   }
 
   async function forget(clientId: string): Promise<void> {
     const record = await records.get(hashOf(clientId))
-    if (record !== null && !isTheirs(record, await oauth.findClient(clientId)))
-      await remove(clientId, record.value.id)
+    if (record !== null && !isTheirs(record, await oauth.findClient(clientId))) await remove(record.value.id)
   }
 
   async function get(clientId: string, id: string): Promise<PluginRecord<Stream>> {
@@ -95,7 +102,7 @@ export function createStreams(fastify: FastifyInstance): Streams {
     async delete(clientId, id) {
       const record = await read(clientId)
       if (record?.value.id !== id) return false
-      return remove(clientId, id, { type: 'stream.deleted', client: clientId, details: {} })
+      return remove(id, { type: 'stream.deleted', client: clientId, details: {} })
     },
     async list() {
       const all: PluginRecord<Stream>[] = []

@@ -11,8 +11,9 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { isObject } from '../../src/protocol/json.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { statements } from '../../src/store/security-events.ts'
+import { notFound } from '../programs/refusals.ts'
 import { MANAGE, StreamId, type ServeSignals } from './serving.ts'
-import type { Streams } from './streams.ts'
+import { KIND, type Streams } from './streams.ts'
 
 export interface Subjects {
   /** The streams of those whose subject was removed from them. */
@@ -88,8 +89,10 @@ export function addSubjectEndpoints(fastify: FastifyInstance, serve: ServeSignal
       const isNarrow = subject.format === 'complex' && Object.keys(subject).length > 2
       const found = await subjectOf(id, token.clientId, subject)
       const sub = isNarrow ? null : found
-      const [row] = sub === null ? [] : await database.query(statements.removeSubject, [id, sub, MOST])
-      if (row?.full) throw new OAuthError('invalid_request', `no more than ${MOST} subjects can be removed`)
+      if (sub === null) return answer({ status: 204 })
+      const [row] = await database.query(statements.removeSubject, [id, sub, MOST, KIND])
+      if (row === undefined) throw notFound('stream')
+      if (row.full) throw new OAuthError('invalid_request', `no more than ${MOST} subjects can be removed`)
       return answer({ status: 204 })
     },
   })

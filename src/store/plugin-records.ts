@@ -29,8 +29,7 @@ export const statements = {
   }),
   find: statement<PluginRecordRow>('plugin-record-find', (table) => {
     const record = table(PluginRecord)
-    return `select ${record.columns(...READ)} from ${record.name}
-      where ${record.column('kind')} = $1 and ${record.column('key')} = $2`
+    return `select ${record.columns(...READ)} from ${record.name} where ${isFound(record)}`
   }),
   /** Those whose key is one of $2. */
   findAll: statement<PluginRecordRow & { key: string }>('plugin-records-find', (table) => {
@@ -90,8 +89,17 @@ export const statements = {
     const record = table(PluginRecord)
     return `delete from ${record.name} where ${isThis(record)} returning true as "deleted"`
   }),
+  /** The one whose key is $2. */
+  deleteFound: statement<{ deleted: true }>('plugin-record-delete-found', (table) => {
+    const record = table(PluginRecord)
+    return `delete from ${record.name} where ${isFound(record)} returning true as "deleted"`
+  }),
 }
 
 function isThis(record: Table<PluginRecord>): string {
   return `${record.column('kind')} = $1 and ${record.column('id')} = $2`
+}
+
+function isFound(record: Table<PluginRecord>): string {
+  return `${record.column('kind')} = $1 and ${record.column('key')} = $2`
 }

@@ -1,4 +1,5 @@
 /** Security events that wait for a stream's receiver: taken by one process at a time, or asked for by the receiver. */
+import { PluginRecord } from '../entities/plugin-record.ts'
 import { RemovedSubject } from '../entities/removed-subject.ts'
 import { SecurityEvent } from '../entities/security-event.ts'
 import { counting, type Removed } from './expired.ts'
@@ -74,12 +75,12 @@ export const statements = {
       cross join lateral (select from ${event.name} where ${stream} = wanted.one limit $2) waiting
       group by wanted.one`
   }),
-  /** The subject $2, unless there are $3. */
+  /** The subject $2, unless there are $3. No row where no record of the kind $4 has the stream for its key, or it is just being deleted. */
   removeSubject: statement<{ full: boolean }>('removed-subject-add', (table) => {
-    const removed = table(RemovedSubject)
+    const [removed, record] = [table(RemovedSubject), table(PluginRecord)]
     const [stream, subject] = [removed.column('stream'), removed.column('subject')]
-    return `with crowd as (select exists (select from ${removed.name} where ${stream} = $1
-        order by ${subject} offset $3::int - 1) as "full"),
+    return `with held as (select from ${record.name} where ${record.column('kind')} = $4 and ${record.column('key')} = $1 for key share),
+      crowd as (select exists (select from ${removed.name} where ${stream} = $1 order by ${subject} offset $3::int - 1) as "full" from held),
       stored as (insert into ${removed.name} (${stream}, ${subject}) select $1, $2 from crowd where not "full" on conflict do nothing)
       select "full" from crowd`
   }),

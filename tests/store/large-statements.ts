@@ -173,6 +173,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'plugin-records-touch': [['organisation', ['organisation-7.example', 'none']], 4],
   'plugin-record-reseal': [['organisation', 'organisation-7', {}, {}], 1],
   'plugin-record-delete': [['organisation', 'organisation-7'], 1],
+  'plugin-record-delete-found': [['organisation', 'organisation-8.example'], 2],
   'plugin-records-next': [['organisation', 'organisation-7'], 200],
   'plugin-records-list': [['organisation', 'organisation-7', 100], 100],
   'user-record-get': [[SOMEBODY, 'kind', 'id'], 1],
@@ -230,7 +231,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'security-events-clear': [['stream-1', null], 2 * WAITING],
   'security-events-count': [[['stream-1', 'stream-2'], 501], 4 * 501],
   'security-events-expired': [[], REMOVAL],
-  'removed-subject-add': [['stream-1', 'subject-1', 100_000], 2 * WAITING],
+  'removed-subject-add': [['stream-1', 'subject-1', 100_000, 'event-stream'], 2 * WAITING],
   'removed-subject-delete': [['stream-1', 'subject-1'], 2],
   'removed-subjects-of': [
     [

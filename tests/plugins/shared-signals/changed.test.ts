@@ -12,12 +12,13 @@ import { until } from '../../support/until.ts'
 const receiver = await startReceiver((_request, response) => response.writeHead(202).end())
 const origin = `http://127.0.0.1:${receiver.port}`
 const push = { method: signals.PUSH, endpoint_url: `${origin}/events` }
-const NAMES = ['resumed', 'asking', 'enabled']
+const NAMES = ['resumed', 'asking', 'enabled', 'anew', 'gone', 'whole']
 const server = await signals.startSignals(
   NAMES.map((name) => signals.app(name)),
   { UNSAFE_OUTBOUND_ORIGINS: origin },
 )
-const { streams, queue } = server.server.sharedSignals
+const { oauth, sharedSignals } = server.server
+const { streams, queue } = sharedSignals
 
 async function streamOf(client: string, delivery: object = { method: signals.POLL }) {
   const call = await signals.signalsAs(server, client)
@@ -75,3 +76,61 @@ test('what happens from the moment on in which a stream is enabled is told, and 
   const { body } = await call('POST', `/poll/${id}`, { returnImmediately: true })
   expect(Object.keys(body.sets)).toEqual(told)
 })
+
+test('who deletes a stream that another one has replaced meanwhile leaves that one alone', async () => {
+  const { id, known } = await streamOf('anew')
+  const { delivery } = await known()
+  const renew = async () => {
+    await streams.delete('anew', (await known()).id)
+    await streams.create('anew', { delivery })
+  }
+  const { findClient } = oauth
+  const looked = vi.spyOn(oauth, 'findClient')
+  /** The client is looked up once the stream was read. */
+  const meanwhile = (answer: typeof findClient) =>
+    looked.mockImplementationOnce(async (clientId) => {
+      looked.mockImplementation(findClient)
+      await renew()
+      return answer(clientId)
+    })
+  meanwhile(findClient)
+  expect(await streams.delete('anew', id)).toBe(false)
+  const { id: next } = await known()
+  expect(next).not.toBe(id)
+  // As of a client that was gone, and is registered again.
+  meanwhile(async () => null)
+  await streams.forget('anew')
+  expect((await known()).id).not.toBe(next)
+  looked.mockRestore()
+})
+
+const removedFrom = async (id: string) =>
+  server.database.query(`select from removed_subjects where stream = '${id}'`)
+
+test('nothing is remembered of a stream that is gone, nor of one that goes meanwhile', async () => {
+  const { call, id } = await streamOf('gone')
+  const body = { stream_id: id, subject: { format: 'email', email: 'alice@example.com' } }
+  const alice = await oauth.users.findByEmail('alice@example.com')
+  expect(alice).not.toBeNull()
+  vi.spyOn(oauth.users, 'findByEmail').mockImplementationOnce(async () => {
+    await streams.delete('gone', id)
+    return alice
+  })
+  expect(await call('POST', '/subjects/remove', body)).toMatchObject({ status: 404 })
+  expect(await removedFrom(id)).toEqual([])
+})
+
+test('a stream goes with all that is kept for it, or not at all', async () => {
+  const { call, id, known } = await streamOf('whole')
+  const body = { stream_id: id, subject: { format: 'iss_sub', iss: server.url, sub: 'somebody' } }
+  await call('POST', '/subjects/remove', body)
+  await queue.add([{ stream: await known(), claims: eventOf() }])
+  await server.database.query(`create function refuse() returns trigger language plpgsql as $$ begin raise 'not now'; end $$`)
+  await server.database.query('create trigger refused before delete on removed_subjects execute function refuse()')
+  await expect(streams.delete('whole', id)).rejects.toThrow('not now')
+  expect((await known()).id).toBe(id)
+  expect((await queue.counts([id])).get(id)).toBe(1)
+  await server.database.query('drop trigger refused on removed_subjects')
+  expect(await streams.delete('whole', id)).toBe(true)
+  expect([await removedFrom(id), await streams.find('whole'), (await queue.counts([id])).get(id)]).toEqual([[], null, undefined])
+}) // prettier-ignore
