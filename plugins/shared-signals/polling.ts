@@ -6,7 +6,7 @@ import type { WaitingEventRow } from '../../src/store/security-events.ts'
 import type { Queue } from './queue.ts'
 import { READ, type ServeSignals } from './serving.ts'
 import type { Sets } from './sets.ts'
-import { POLL } from './stream.ts'
+import { POLL, type Stream } from './stream.ts'
 import type { Streams } from './streams.ts'
 import { createWaiting } from './waiting.ts'
 
@@ -28,14 +28,24 @@ export function addPolling(fastify: FastifyInstance, serve: ServeSignals, parts:
   const { log } = fastify
   const waiting = createWaiting(fastify)
 
+  /** Throws where it is not asked for its events. */
+  async function polled(client: string, id: string): Promise<Stream> {
+    const stream = await streams.get(client, id)
+    if (stream.delivery.method === POLL) return stream
+    throw new OAuthError(
+      'invalid_request',
+      'the events of this stream are pushed: there is nothing to ask for',
+    )
+  }
+
   /** What waits; while nothing does, asks again when something comes, for a while, or at once says that there is nothing. */
   async function find(
-    { client, id }: { client: string; id: string },
+    { client, id }: Stream,
     most: number,
     waiter: { next(): Promise<boolean> } | null,
   ): Promise<readonly WaitingEventRow[]> {
     for (;;) {
-      const { status } = await streams.get(client, id)
+      const { status } = await polled(client, id)
       const rows = status === 'enabled' ? await queue.list(id, most) : []
       if (rows.length > 0 || waiter === null || !(await waiter.next())) return rows
     }
@@ -52,12 +62,7 @@ export function addPolling(fastify: FastifyInstance, serve: ServeSignals, parts:
       setErrs: Type.Optional(Type.Object({})),
     }),
     async handle({ maxEvents = USUAL, returnImmediately = false, ack = [] }, { token, path, body, reply }) {
-      const stream = await streams.get(token.clientId, path['stream_id'] ?? '')
-      if (stream.delivery.method !== POLL)
-        throw new OAuthError(
-          'invalid_request',
-          'the events of this stream are pushed: there is nothing to ask for',
-        )
+      const stream = await polled(token.clientId, path['stream_id'] ?? '')
       const refused = Object.keys(body['setErrs'] ?? {})
       if (refused.length > MOST_TAKEN) throw new OAuthError('invalid_request', 'setErrs has too many members')
       await queue.remove(

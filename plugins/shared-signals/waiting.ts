@@ -1,4 +1,4 @@
-/** Receivers whose poll waits for the next event (RFC 8936 §2.5): one for each stream, a bounded number in a process, and none while it stops. */
+/** Receivers whose poll waits for the next event (RFC 8936 §2.5): a bounded number of a stream and in a process, and none while it stops. */
 import type { FastifyInstance } from 'fastify'
 import type { ServerResponse } from 'node:http'
 import { kernelOf } from '../../src/http/kernel-of.ts'
@@ -11,42 +11,59 @@ export interface Waiter {
 }
 
 export interface Waiting {
-  /** Null where too many wait. A former one of the stream is over. */
+  /** Null where too many wait. Where too many of the stream do, the first of them is over. */
   begin(stream: string, response: ServerResponse): Waiter | null
 }
 
 /** Milliseconds. */
 const LONGEST = 15_000
 const MOST = 500
+/** Of a stream: processes of its receiver that each ask again when they are answered, and would end each other's questions. */
+const MOST_OF_ONE = 10
+
+type Wake = (isOver: boolean) => void
 
 export function createWaiting(fastify: FastifyInstance): Waiting {
   const { feed } = kernelOf(fastify)
-  const waiters = new Map<string, { wake(isOver: boolean): void }>()
+  const waiters = new Map<string, Set<Wake>>()
+  let count = 0
   let stopping = false
 
-  feed.on('delivery', ({ key }) => waiters.get(key)?.wake(false))
+  function leave(key: string, wake: Wake): void {
+    const own = waiters.get(key)
+    if (own?.delete(wake) !== true) return
+    count--
+    if (own.size === 0) waiters.delete(key)
+  }
+
+  feed.on('delivery', ({ key }) => waiters.get(key)?.forEach((wake) => wake(false)))
   // A connection that waits would keep the server from closing.
   fastify.addHook('preClose', async () => {
     stopping = true
-    for (const waiter of waiters.values()) waiter.wake(true)
+    for (const own of waiters.values()) for (const wake of own) wake(true)
   })
 
   return {
     begin(stream, response) {
       const key = changeOf({ id: stream })
-      const former = waiters.get(key)
-      if (stopping || (former === undefined && waiters.size >= MOST)) return null
-      former?.wake(true)
+      const own = waiters.get(key) ?? new Set()
+      const [first] = own
+      const isFull = count >= MOST
+      if (stopping || (isFull && first === undefined)) return null
+      if (first !== undefined && (isFull || own.size >= MOST_OF_ONE)) {
+        first(true)
+        leave(key, first)
+      }
       let over = false
       let woken = false
       let resolve = (): void => {}
-      const wake = (isOver: boolean): void => {
+      const wake: Wake = (isOver) => {
         over ||= isOver
         woken = true
         resolve()
       }
-      const waiter = { wake }
-      waiters.set(key, waiter)
+      waiters.set(key, own.add(wake))
+      count++
       const stop = (): void => wake(true)
       const timer = setTimeout(stop, LONGEST)
       response.once('close', stop)
@@ -59,7 +76,7 @@ export function createWaiting(fastify: FastifyInstance): Waiting {
         end() {
           clearTimeout(timer)
           response.off('close', stop)
-          if (waiters.get(key) === waiter) waiters.delete(key)
+          leave(key, wake)
         },
       }
     },

@@ -88,16 +88,30 @@ test('who waits is answered when something happens, at another process too; and 
   expect(set!['sub_id']).toMatchObject({ format: 'complex', user: { sub }, session: { id: sid } })
   await call('POST', path, { ack: [set!.jti], maxEvents: 0 })
 
-  // One of a stream waits at a time, and none while the server stops.
+  // As many of a stream wait as a receiver has processes, or the first is answered; and none while the server stops.
   const looked = vi.spyOn(second.server.sharedSignals.queue, 'list')
-  const former = elsewhere('POST', path, {})
-  await until(() => expect(looked).toHaveBeenCalledTimes(1))
-  const latter = elsewhere('POST', path, {})
-  expect(await former).toMatchObject({ status: 200, body: { sets: {} } })
-  await until(() => expect(looked.mock.calls.length).toBeGreaterThan(1))
+  const asking: Promise<signals.SignalsAnswer>[] = []
+  const answered: number[] = []
+  for (let at = 0; at < 12; at++) {
+    asking.push(elsewhere('POST', path, {}).finally(() => answered.push(at)))
+    await until(() => expect(looked.mock.calls.length).toBeGreaterThan(at))
+  }
+  await Promise.all(asking.slice(0, 2))
+  expect(answered).toEqual([0, 1])
   await second.close()
-  expect(await latter).toMatchObject({ status: 200, body: { sets: {} } })
+  for (const answer of await Promise.all(asking)) expect(answer).toMatchObject({ status: 200, body: { sets: {} } })
 }) // prettier-ignore
+
+test('who waits while the stream becomes one that is pushed is told so, and is given nothing', async () => {
+  const { call, id, path } = await streamOf('other')
+  const looked = vi.spyOn(server.server.sharedSignals.queue, 'list')
+  const asked = call('POST', path, {})
+  await until(() => expect(looked).toHaveBeenCalled())
+  const delivery = { method: signals.PUSH, endpoint_url: 'https://receiver.example/events' }
+  await call('PATCH', '/stream', { stream_id: id, delivery })
+  expect(await asked).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+  await call('DELETE', `/stream?stream_id=${id}`)
+})
 
 test('no more than ten thousand wait for a receiver: the youngest', async () => {
   const { call, id, path } = await streamOf('full')
