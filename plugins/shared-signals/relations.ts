@@ -1,7 +1,7 @@
 /** Of whom a receiver may hear: of people who use it, as what was taken from it, what it holds, what they allowed it, and the log of what happened say. */
 import type { FastifyInstance } from 'fastify'
 import type { Client } from '../../src/doors/client.ts'
-import type { AuditEvent, EndedClient } from '../../src/events.ts'
+import { ENDINGS, type AuditEvent, type EndedClient } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { isOfClient } from '../../src/services/clients/same-client.ts'
@@ -13,6 +13,8 @@ export type RelatedClients = (cause: Cause, clients: readonly Client[]) => Promi
 /** Pages of a hundred: of what somebody uses, and of what happened to them. */
 const MOST_PAGES = 10
 const PAGE = 100
+/** Types of events that name a client of whom they are about: the others are many, as each refresh is one. */
+const TELLING = [...ENDINGS, 'consent.given']
 
 export function createRelatedClients(fastify: FastifyInstance): RelatedClients {
   const { consents, audit } = kernelOf(fastify)
@@ -38,7 +40,7 @@ export function createRelatedClients(fastify: FastifyInstance): RelatedClients {
     }
     let before: string | undefined
     for (let page = 0; page < MOST_PAGES && !isAll(); page++) {
-      const { events, next } = await audit.list({ user }, { before, limit: PAGE })
+      const { events, next } = await audit.list({ user, type: TELLING }, { before, limit: PAGE })
       for (const event of events)
         for (const id of event.user === user ? clientsOf(event) : []) add(id, event.at)
       if (next === null) break

@@ -16,7 +16,7 @@ const COLUMNS = [
 export type FoundRow = { looked: number; reached: string | null } & (AuditEventRow | { id: null })
 
 /**
- * Events of one `driver`, $1, whose ids lie from $3 to below $2, the newest first: at most $4 that are also of type $5,
+ * Events of one `driver`, $1, whose ids lie from $3 to below $2, the newest first: at most $4 that are also of one of the types $5,
  * about user or by actor $6, about client $7, and of request $8, where these are not null.
  */
 function listing(name: string, drivers: readonly (keyof AuditEvent & string)[]): Statement<FoundRow> {
@@ -37,7 +37,7 @@ function listing(name: string, drivers: readonly (keyof AuditEvent & string)[]):
     return `with w as (select * from (${all.join(' union ')}) either order by "id" desc limit ${WINDOW})
       select l."looked", l."reached", f.*
       from (select count(*)::int as "looked", (select "id" from w order by "id" limit 1) as "reached" from w) l
-      left join (select * from w where ($5::text is null or "type" = $5)
+      left join (select * from w where ($5::text[] is null or "type" = any($5))
         and ($6::text is null or "user" = $6 or "actorId" = $6)
         and ($7::text is null or "client" = $7 or "actorId" = $7)
         and ($8::text is null or "requestId" = $8)

@@ -55,7 +55,7 @@ const found = (driver: string | null, type: string | null = null) => [
   END,
   NIL,
   PAGE,
-  type,
+  type === null ? null : [type],
   null,
   null,
   null,

@@ -8,7 +8,8 @@ import { fromRow } from './audit-row.ts'
 
 /** All of them must hold. */
 export interface AuditFilter {
-  type?: string | undefined
+  /** One of them, where there are several. */
+  type?: string | readonly string[] | undefined
   /** A user's id: events about them, or by them. */
   user?: string | undefined
   /** A client_id: events about it, or by it. */
@@ -41,7 +42,7 @@ const LAST_INSTANT = 2 ** 48 - 1
 export function createAuditLog(database: Pick<Database, 'query'>): AuditLog {
   return {
     async list(filter = {}, { before = END, limit = 50 } = {}) {
-      const { type = null, user = null, client = null, requestId = null, since, until } = filter
+      const { type, user = null, client = null, requestId = null, since, until } = filter
       const { statement, driver } = driverOf(filter)
       const bounds = [before, ...(until === undefined ? [] : [idAt(until)])].filter((id) => UUID.test(id))
       const values = [
@@ -49,7 +50,7 @@ export function createAuditLog(database: Pick<Database, 'query'>): AuditLog {
         bounds.toSorted()[0] ?? END,
         idAt(since ?? 0),
         limit,
-        type,
+        type === undefined ? null : [type].flat(),
         user,
         client,
         requestId,
@@ -79,6 +80,6 @@ function driverOf({ type, user, client, requestId }: AuditFilter): {
   if (requestId !== undefined) return { statement: statements.listByRequest, driver: requestId }
   if (user !== undefined) return { statement: statements.listByUser, driver: user }
   if (client !== undefined) return { statement: statements.listByClient, driver: client }
-  if (type !== undefined) return { statement: statements.listByType, driver: type }
+  if (typeof type === 'string') return { statement: statements.listByType, driver: type }
   return { statement: statements.listAll, driver: null }
 }

@@ -121,3 +121,21 @@ test('what a former client of the name had of somebody is not told to who has th
   await deliver(users[3]!, 'session.ended', 0, taken)
   expect((await heardBy('namesake')).map(({ sub }) => sub)).toEqual(users.slice(2))
 })
+
+test('who was known to an app long ago is, however much has happened to them since', async () => {
+  const user = await person('busy')
+  const now = Date.now()
+  const rows = Array.from({ length: 1500 }, (_, at) => ({
+    id: createUuid(now + at),
+    at: new Date(now + at),
+    type: at === 0 ? 'consent.given' : 'token.issued',
+    client: at === 0 ? 'namesake' : 'another',
+  }))
+  await server.database.query(
+    `insert into audit_events (id, at, type, actor_kind, user_id, client_id, details)
+      select id, at, type, 'server', '${user}', client, '{}' from jsonb_to_recordset('${JSON.stringify(rows)}')
+        as given (id uuid, at timestamptz, type text, client text)`,
+  )
+  await deliver(user, 'user.passkey_added')
+  expect(await heardBy('namesake')).toMatchObject([{ sub: user }])
+})
