@@ -8,6 +8,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { hashOf } from '../../src/protocol/handle.ts'
 import { randomText } from '../../src/protocol/random.ts'
 import { isOfClient } from '../../src/services/clients/same-client.ts'
+import { UnreadableError } from '../../src/services/keys/secret-box.ts'
 import { statements as recordStatements } from '../../src/store/plugin-records.ts'
 import { statements } from '../../src/store/security-events.ts'
 import { busy, notFound } from '../programs/refusals.ts'
@@ -15,7 +16,7 @@ import { SCOPES } from './serving.ts'
 import type { Stream, StreamConfiguration } from './stream.ts'
 
 export interface Streams {
-  /** Null where this client has none; what a former client of the name had is not its. */
+  /** Null where this client has none that can be read; what a former client of the name had is not its. */
   find(clientId: string): Promise<Stream | null>
   /** Throws `not_found` where it has none of this id. */
   get(clientId: string, id: string): Promise<Stream>
@@ -27,7 +28,7 @@ export interface Streams {
   delete(clientId: string, id: string): Promise<boolean>
   /** Those of clients that are there and may have one, in no order that says anything. */
   list(): Promise<readonly Stream[]>
-  /** What is left of the stream of a client that is gone. */
+  /** What is left of the stream of a client that is gone, or of one that cannot be read any more. */
   forget(clientId: string): Promise<void>
 }
 
@@ -40,13 +41,26 @@ const TRIES = 8
 
 export function createStreams(fastify: FastifyInstance): Streams {
   const { oauth } = fastify
-  const { audit } = kernelOf(fastify)
+  const { audit, database } = kernelOf(fastify)
   const records = oauth.records<Stream>(KIND, { sealed: true, most: MOST, key: ({ id }) => id })
 
+  /** Undefined where no SECRET_KEY fits it any more. */
+  async function readable(id: string): Promise<PluginRecord<Stream> | null | undefined> {
+    try {
+      return await records.get(id)
+    } catch (error) {
+      if (!(error instanceof UnreadableError)) throw error
+      fastify.log.warn(
+        { err: error },
+        'a stream cannot be read: its app hears nothing until it makes another one',
+      )
+      return undefined
+    }
+  }
+
   async function read(clientId: string): Promise<PluginRecord<Stream> | null> {
-    const record = await records.get(hashOf(clientId))
-    if (record === null || !isTheirs(record, await oauth.findClient(clientId))) return null
-    return record
+    const record = await readable(hashOf(clientId))
+    return record != null && isTheirs(record, await oauth.findClient(clientId)) ? record : null
   }
 
   /** By its own id, since the client may have another one by now. */
@@ -62,8 +76,26 @@ export function createStreams(fastify: FastifyInstance): Streams {
   }
 
   async function forget(clientId: string): Promise<void> {
-    const record = await records.get(hashOf(clientId))
-    if (record !== null && !isTheirs(record, await oauth.findClient(clientId))) await remove(record.value.id)
+    const record = await readable(hashOf(clientId))
+    if (record === undefined) {
+      const [row] = await database.query(recordStatements.get, [KIND, hashOf(clientId)])
+      await remove(row?.key ?? '')
+    } else if (record !== null && !isTheirs(record, await oauth.findClient(clientId)))
+      await remove(record.value.id)
+  }
+
+  /** Behind the record `after`; with the id of its last one where more may follow. */
+  async function page(after: string): Promise<{ last: string | undefined; found: PluginRecord<Stream>[] }> {
+    try {
+      const found = await records.list({ after })
+      return { last: found[PAGE - 1]?.id, found }
+    } catch (error) {
+      if (!(error instanceof UnreadableError)) throw error
+    }
+    // One by one: whose stream cannot be read keeps nobody else from hearing.
+    const rows = await database.query(recordStatements.list, [KIND, after, PAGE])
+    const found = await Promise.all(rows.map(async ({ id }) => readable(id)))
+    return { last: rows[PAGE - 1]?.id, found: found.filter((record) => record != null) }
   }
 
   async function get(clientId: string, id: string): Promise<PluginRecord<Stream>> {
@@ -106,13 +138,10 @@ export function createStreams(fastify: FastifyInstance): Streams {
     },
     async list() {
       const all: PluginRecord<Stream>[] = []
-      for (
-        let page = await records.list();
-        page.length > 0;
-        page = await records.list({ after: all.at(-1)!.id })
-      ) {
-        all.push(...page)
-        if (page.length < PAGE) break
+      for (let after: string | undefined = ''; after !== undefined;) {
+        const { last, found } = await page(after)
+        all.push(...found)
+        after = last
       }
       const theirs = await Promise.all(
         all.map(async (record) => isTheirs(record, await oauth.findClient(record.value.client))),

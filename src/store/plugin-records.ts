@@ -9,7 +9,7 @@ export interface PlacedPluginRecordRow extends Pick<PluginRecord, 'kind' | 'id'>
 
 export type PluginRecordRow = Pick<PluginRecord, (typeof READ)[number]>
 
-const READ = ['id', 'value', 'revision', 'createdAt', 'updatedAt'] as const
+const READ = ['id', 'key', 'value', 'revision', 'createdAt', 'updatedAt'] as const
 
 /** Rows that are looked through at a time. */
 const BATCH = 200
@@ -34,7 +34,7 @@ export const statements = {
   /** Those whose key is one of $2. */
   findAll: statement<PluginRecordRow & { key: string }>('plugin-records-find', (table) => {
     const record = table(PluginRecord)
-    return `select ${record.columns(...READ, 'key')} from ${record.name}
+    return `select ${record.columns(...READ)} from ${record.name}
       where ${record.column('kind')} = $1 and ${record.column('key')} = any($2::text[])`
   }),
   /** Until the end of the transaction nobody else changes it. */

@@ -12,7 +12,7 @@ import { until } from '../../support/until.ts'
 const receiver = await startReceiver((_request, response) => response.writeHead(202).end())
 const origin = `http://127.0.0.1:${receiver.port}`
 const push = { method: signals.PUSH, endpoint_url: `${origin}/events` }
-const NAMES = ['resumed', 'asking', 'enabled', 'anew', 'gone', 'whole']
+const NAMES = ['resumed', 'asking', 'enabled', 'anew', 'gone', 'whole', 'unreadable']
 const server = await signals.startSignals(
   NAMES.map((name) => signals.app(name)),
   { UNSAFE_OUTBOUND_ORIGINS: origin },
@@ -133,4 +133,18 @@ test('a stream goes with all that is kept for it, or not at all', async () => {
   await server.database.query('drop trigger refused on removed_subjects')
   expect(await streams.delete('whole', id)).toBe(true)
   expect([await removedFrom(id), await streams.find('whole'), (await queue.counts([id])).get(id)]).toEqual([[], null, undefined])
+}) // prettier-ignore
+
+test('a stream that no SECRET_KEY fits any more keeps no other from hearing, and makes room for a new one', async () => {
+  const { call, id } = await streamOf('unreadable')
+  const removed = { stream_id: id, subject: { format: 'iss_sub', iss: server.url, sub: 'somebody' } }
+  await call('POST', '/subjects/remove', removed)
+  await server.database.query(`update plugin_records set value = to_jsonb('sealed otherwise'::text) where record_key = '${id}'`)
+  const listed = (await streams.list()).map(({ client }) => client)
+  expect(listed).toContain('enabled')
+  expect(listed).not.toContain('unreadable')
+  expect(server.output()).toContain('a stream cannot be read')
+  expect((await call('GET', '/stream')).body).toEqual([])
+  expect(await signals.streamOf(call)).not.toBe(id)
+  expect(await removedFrom(id)).toEqual([])
 }) // prettier-ignore
