@@ -88,7 +88,8 @@ test('who deletes a stream that another one has replaced meanwhile leaves that o
   const looked = vi.spyOn(oauth, 'findClient')
   /** The client is looked up once the stream was read. */
   const meanwhile = (answer: typeof findClient) =>
-    looked.mockImplementationOnce(async (clientId) => {
+    looked.mockImplementation(async (clientId) => {
+      if (clientId !== 'anew') return findClient(clientId)
       looked.mockImplementation(findClient)
       await renew()
       return answer(clientId)
