@@ -9,6 +9,7 @@ const RISC = 'https://schemas.openid.net/secevent/risc/event-type/'
 const SSF = 'https://schemas.openid.net/secevent/ssf/event-type/'
 
 export const VERIFICATION = `${SSF}verification`
+export const STREAM_UPDATED = `${SSF}stream-updated`
 export const SESSION_REVOKED = `${CAEP}session-revoked`
 export const CREDENTIAL_CHANGE = `${CAEP}credential-change`
 export const ACCOUNT_DISABLED = `${RISC}account-disabled`

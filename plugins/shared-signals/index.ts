@@ -14,7 +14,7 @@ import { addPushing } from './pushing.ts'
 import { createQueue, type Queue } from './queue.ts'
 import { createServeSignals, IMPLIED, PATH, SCOPES } from './serving.ts'
 import { createSets } from './sets.ts'
-import { addStatus } from './status.ts'
+import { addStatus, createSetStatus, type SetStatus } from './status.ts'
 import { toWire } from './stream.ts'
 import { createStreams, type Streams } from './streams.ts'
 import { addSubjectEndpoints, createSubjects } from './subjects.ts'
@@ -23,7 +23,7 @@ import { addVerification } from './verification.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     /** Where OIDC_SHARED_SIGNALS is on alone. */
-    sharedSignals: { readonly streams: Streams; readonly queue: Queue }
+    sharedSignals: { readonly streams: Streams; readonly queue: Queue; readonly setStatus: SetStatus }
   }
 }
 
@@ -37,7 +37,8 @@ async function sharedSignals(fastify: FastifyInstance): Promise<void> {
     resources: [{ resource, name: 'Security events' }],
     scopes: Object.entries(SCOPES).map(([name, { text: description }]) => ({ name, description, resource })),
   })
-  const parts = { queue: createQueue(fastify), streams: createStreams(fastify), sets: createSets(fastify) }
+  const [streams, queue] = [createStreams(fastify), createQueue(fastify)]
+  const parts = { streams, queue, sets: createSets(fastify), setStatus: createSetStatus({ streams, queue }) }
   const serve = createServeSignals(
     fastify,
     await createProgramAccess(fastify, { path: PATH, implies: IMPLIED }),
@@ -48,7 +49,7 @@ async function sharedSignals(fastify: FastifyInstance): Promise<void> {
   })
   addStatus(serve, parts)
   addVerification(serve, parts)
-  addSubjectEndpoints(fastify, serve, parts.streams)
+  addSubjectEndpoints(fastify, serve, streams)
   addPolling(fastify, serve, parts)
   addPushing(fastify, parts)
   addFanOut(fastify, { ...parts, subjects: createSubjects(fastify) })

@@ -45,8 +45,7 @@ export function addPolling(fastify: FastifyInstance, serve: ServeSignals, parts:
     waiter: { next(): Promise<boolean> } | null,
   ): Promise<readonly WaitingEventRow[]> {
     for (;;) {
-      const { status } = await polled(client, id)
-      const rows = status === 'enabled' ? await queue.list(id, most) : []
+      const rows = await queue.list(await polled(client, id), most)
       if (rows.length > 0 || waiter === null || !(await waiter.next())) return rows
     }
   }

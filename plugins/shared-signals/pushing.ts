@@ -40,7 +40,7 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
 
   async function pushing(client: string, id: string): Promise<Stream | null> {
     const stream = await streams.find(client)
-    return stream?.id === id && stream.status === 'enabled' && stream.delivery.method === PUSH ? stream : null
+    return stream?.id === id && stream.delivery.method === PUSH ? stream : null
   }
 
   /** Why it was not taken; undefined where it was. Throws `OutboundError` where no answer came. */
@@ -90,7 +90,7 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
       const round: Round = { after: '', taken: 0, problems: [] }
       for (let isFirst = true; ; isFirst = false) {
         const stream = await pushing(client, id)
-        const row = stream === null ? 'none' : await queue.claim(id, round.after)
+        const row = stream === null ? 'none' : await queue.claim(stream, round.after)
         if (stream === null || row === 'none') {
           reached.delete(id)
           break

@@ -8,7 +8,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { firstUuidAt } from '../../src/protocol/uuid.ts'
 import { recordChanges } from '../../src/store/changes.ts'
-import { statements, type WaitingEventRow } from '../../src/store/security-events.ts'
+import { FIRST, LAST, statements, type WaitingEventRow } from '../../src/store/security-events.ts'
 import type { Query } from '../../src/store/statement.ts'
 import type { Stream } from './stream.ts'
 
@@ -23,10 +23,11 @@ export interface Queue {
   add(events: readonly Queued[]): Promise<void>
   /** Has what waits told, as of a stream that is enabled again. */
   wake(stream: Stream): Promise<void>
-  /** The first behind the id `after`; `none` where none is left, and `busy` while another process is at one of this stream. */
-  claim(stream: string, after: string): Promise<WaitingEventRow | 'none' | 'busy'>
+  /** The first behind the id `after`, as `list` has them; `none` where none is left, and `busy` while another process is at one of this stream. */
+  claim(stream: Stream, after: string): Promise<WaitingEventRow | 'none' | 'busy'>
   release(stream: string, jti: string): Promise<void>
-  list(stream: string, most: number): Promise<readonly WaitingEventRow[]>
+  /** Of a stream that is not enabled, only what is said of the stream itself. */
+  list(stream: Stream, most: number): Promise<readonly WaitingEventRow[]>
   remove(stream: string, jtis: readonly string[]): Promise<void>
   /** All that happened before `until`, in milliseconds since the epoch. */
   clear(stream: string, until: number): Promise<void>
@@ -92,7 +93,7 @@ export function createQueue(fastify: FastifyInstance): Queue {
     },
     async claim(stream, after) {
       const [row] = await database.transaction(async (query) =>
-        query(statements.claim, [stream, after, LEASE]),
+        query(statements.claim, [stream.id, after, LEASE, endOf(stream)]),
       )
       if (row === undefined) return 'none'
       return row.jti === null ? 'busy' : row
@@ -100,7 +101,7 @@ export function createQueue(fastify: FastifyInstance): Queue {
     async release(stream, jti) {
       await database.query(statements.release, [stream, jti])
     },
-    list: async (stream, most) => database.query(statements.list, [stream, most]),
+    list: async (stream, most) => database.query(statements.list, [stream.id, most, endOf(stream)]),
     async remove(stream, jtis) {
       if (jtis.length > 0) await database.query(statements.remove, [stream, jtis])
     },
@@ -112,6 +113,11 @@ export function createQueue(fastify: FastifyInstance): Queue {
       return new Map(rows.map(({ stream, count }) => [stream, count]))
     },
   }
+}
+
+/** Before which ids its events are told. */
+function endOf({ status }: Stream): string {
+  return status === 'enabled' ? LAST : FIRST
 }
 
 function pushOf({ client, id }: Stream): Enqueued {

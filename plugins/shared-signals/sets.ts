@@ -1,6 +1,8 @@
 /** Security Event Tokens (RFC 8417, SSF 1.0 §4): what they say, and their signature, by the key that is current when they are sent. */
 import type { FastifyInstance } from 'fastify'
 import type { Bag } from '../../src/protocol/bag.ts'
+import { createUuid } from '../../src/protocol/uuid.ts'
+import { AHEAD } from '../../src/store/security-events.ts'
 import type { Queued } from './queue.ts'
 import type { Stream } from './stream.ts'
 
@@ -33,14 +35,24 @@ export interface Said {
   readonly payload: Bag
   /** Milliseconds since the epoch. */
   readonly now: number
+  /** Whether it comes before all that waits, and also while the stream is not enabled. */
+  readonly isAhead?: boolean
 }
 
 /** No `sub` and no `exp` (SSF 1.0 §4.1). */
-export function queuedOf(stream: Stream, { cause, place, subject, type, payload, now }: Said): Queued {
-  const jti = `${cause}.${String(place).padStart(3, '0')}.${stream.id}`
+export function queuedOf(stream: Stream, said: Said): Queued {
+  const { cause, place, subject, type, payload, now, isAhead = false } = said
+  const jti = `${isAhead ? AHEAD : ''}${cause}.${String(place).padStart(3, '0')}.${stream.id}`
   const iat = Math.floor(now / 1000)
   return {
     stream,
     claims: { jti, iat, aud: stream.client, txn: cause, sub_id: subject, events: { [type]: payload } },
   }
+}
+
+/** What is said of the stream itself. */
+export function queuedOfStream(stream: Stream, said: Pick<Said, 'type' | 'payload' | 'isAhead'>): Queued {
+  const now = Date.now()
+  const subject = { format: 'opaque', id: stream.id }
+  return queuedOf(stream, { ...said, cause: createUuid(now), place: 0, subject, now })
 }

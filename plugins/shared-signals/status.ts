@@ -3,14 +3,60 @@ import type { NewEvent } from '../../src/events.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { isStorable } from '../../src/protocol/json.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { STREAM_UPDATED } from './events.ts'
 import type { Queue } from './queue.ts'
 import { MANAGE, READ, StreamId, type ServeSignals } from './serving.ts'
-import { STATUSES, statusToWire, type Status } from './stream.ts'
+import { queuedOfStream } from './sets.ts'
+import { MOST_REASON, STATUSES, statusToWire, type Status, type Stream } from './stream.ts'
 import type { Streams } from './streams.ts'
 
 export const STATUS = '/status'
 
-export function addStatus(serve: ServeSignals, { streams, queue }: { streams: Streams; queue: Queue }): void {
+export interface WantedStatus {
+  readonly status: Status
+  readonly reason?: string | undefined
+}
+
+/** `isTold`: its receiver did not ask for it, and is told of it (§8.1.5). Throws as `Streams.change`. */
+export type SetStatus = (
+  stream: Pick<Stream, 'client' | 'id'>,
+  wanted: WantedStatus,
+  isTold?: boolean,
+) => Promise<Stream>
+
+interface StatusParts {
+  readonly streams: Streams
+  readonly queue: Queue
+}
+
+export function createSetStatus({ streams, queue }: StatusParts): SetStatus {
+  return async ({ client, id }, { status, reason }, isTold = false) => {
+    const now = Date.now()
+    const said = { status, ...(reason === undefined ? {} : { reason }) }
+    const former: { status?: Status } = {}
+    const event: NewEvent = { type: 'stream.changed', client, details: { changes: ['status'], status } }
+    const stream = await streams.change(
+      client,
+      id,
+      ({ reason: _former, ...rest }) => {
+        former.status = rest.status
+        return { ...rest, ...said }
+      },
+      event,
+    )
+    // Of a disabled one nothing is held, and what a process stored while it was being disabled is not told later. What happened since is.
+    if (status === 'disabled' || former.status === 'disabled') await queue.clear(id, now)
+    if (isTold)
+      await queue.add([queuedOfStream(stream, { type: STREAM_UPDATED, payload: said, isAhead: true })])
+    else if (status === 'enabled') await queue.wake(stream)
+    return stream
+  }
+}
+
+export function addStatus(
+  serve: ServeSignals,
+  { streams, setStatus }: Pick<StatusParts, 'streams'> & { setStatus: SetStatus },
+): void {
   serve({
     method: 'GET',
     path: STATUS,
@@ -25,31 +71,12 @@ export function addStatus(serve: ServeSignals, { streams, queue }: { streams: St
     parameters: Type.Object({
       stream_id: StreamId,
       status: Type.Enum([...STATUSES]),
-      reason: Type.Optional(Type.String({ maxLength: 1000 })),
+      reason: Type.Optional(Type.String({ maxLength: MOST_REASON })),
     }),
-    async handle({ stream_id: id, status, reason }, { token }) {
-      if (!isStorable(reason ?? ''))
+    async handle({ stream_id: id, ...wanted }, { token }) {
+      if (!isStorable(wanted.reason ?? ''))
         throw new OAuthError('invalid_request', 'reason has characters that cannot be stored')
-      const now = Date.now()
-      const former: { status?: Status } = {}
-      const event: NewEvent = {
-        type: 'stream.changed',
-        client: token.clientId,
-        details: { changes: ['status'], status },
-      }
-      const stream = await streams.change(
-        token.clientId,
-        id,
-        ({ reason: _former, ...rest }) => {
-          former.status = rest.status
-          return { ...rest, status, ...(reason === undefined ? {} : { reason }) }
-        },
-        event,
-      )
-      // Of a disabled one nothing is held, and what a process stored while it was being disabled is not told later. What happened since is.
-      if (status === 'disabled' || former.status === 'disabled') await queue.clear(id, now)
-      if (status === 'enabled') await queue.wake(stream)
-      return statusToWire(stream)
+      return statusToWire(await setStatus({ client: token.clientId, id }, wanted))
     },
   })
 }

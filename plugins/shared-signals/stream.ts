@@ -12,6 +12,9 @@ export type Method = typeof PUSH | typeof POLL
 export const STATUSES = ['enabled', 'paused', 'disabled'] as const
 export type Status = (typeof STATUSES)[number]
 
+/** Characters of the reason for a status. */
+export const MOST_REASON = 1000
+
 /** Seconds between two verification events that a receiver asks for. */
 export const MIN_VERIFICATION_INTERVAL = 10
 

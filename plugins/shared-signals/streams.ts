@@ -26,6 +26,8 @@ export interface Streams {
   change(clientId: string, id: string, judge: (stream: Stream) => Stream, event?: NewEvent): Promise<Stream>
   /** With all that waits for it. False where it has none of this id. */
   delete(clientId: string, id: string): Promise<boolean>
+  /** Whatever is kept under this name, also where nobody can read it. False where nothing is. */
+  remove(clientId: string): Promise<boolean>
   /** Those of clients that are there and may have one, in no order that says anything. */
   list(): Promise<readonly Stream[]>
   /** What is left of the stream of a client that is gone, or of one that cannot be read any more. */
@@ -77,11 +79,14 @@ export function createStreams(fastify: FastifyInstance): Streams {
 
   async function forget(clientId: string): Promise<void> {
     const record = await readable(hashOf(clientId))
-    if (record === undefined) {
-      const [row] = await database.query(recordStatements.get, [KIND, hashOf(clientId)])
-      await remove(row?.key ?? '')
-    } else if (record !== null && !isTheirs(record, await oauth.findClient(clientId)))
+    if (record === undefined) await removeOf(clientId)
+    else if (record !== null && !isTheirs(record, await oauth.findClient(clientId)))
       await remove(record.value.id)
+  }
+
+  async function removeOf(clientId: string, event?: NewEvent): Promise<boolean> {
+    const [row] = await database.query(recordStatements.get, [KIND, hashOf(clientId)])
+    return row?.key != null && remove(row.key, event)
   }
 
   /** Behind the record `after`; with the id of its last one where more may follow. */
@@ -134,8 +139,9 @@ export function createStreams(fastify: FastifyInstance): Streams {
     async delete(clientId, id) {
       const record = await read(clientId)
       if (record?.value.id !== id) return false
-      return remove(id, { type: 'stream.deleted', client: clientId, details: {} })
+      return remove(id, deletionOf(clientId))
     },
+    remove: async (clientId) => removeOf(clientId, deletionOf(clientId)),
     async list() {
       const all: PluginRecord<Stream>[] = []
       for (let after: string | undefined = ''; after !== undefined;) {
@@ -150,6 +156,10 @@ export function createStreams(fastify: FastifyInstance): Streams {
     },
     forget,
   }
+}
+
+function deletionOf(client: string): NewEvent {
+  return { type: 'stream.deleted', client, details: {} }
 }
 
 /** Of this registration of the client, which may still have one: else it sleeps. */

@@ -3,11 +3,10 @@ import { answer } from '../../src/doors/answer.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { isStorable } from '../../src/protocol/json.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { createUuid } from '../../src/protocol/uuid.ts'
 import { VERIFICATION } from './events.ts'
 import type { Queue } from './queue.ts'
 import { MANAGE, StreamId, type ServeSignals } from './serving.ts'
-import { queuedOf } from './sets.ts'
+import { queuedOfStream } from './sets.ts'
 import { MIN_VERIFICATION_INTERVAL } from './stream.ts'
 import type { Streams } from './streams.ts'
 
@@ -31,16 +30,9 @@ export function addVerification(
         if (left > 0) throw tooSoon(Math.ceil(left / 1000))
         return { ...had, verifiedAt: now }
       })
-      const said = {
-        cause: createUuid(now),
-        place: 0,
-        // It is of the stream itself.
-        subject: { format: 'opaque', id },
-        type: VERIFICATION,
-        payload: state === undefined ? {} : { state },
-        now,
-      }
-      if (stream.status !== 'disabled') await queue.add([queuedOf(stream, said)])
+      const payload = state === undefined ? {} : { state }
+      if (stream.status !== 'disabled')
+        await queue.add([queuedOfStream(stream, { type: VERIFICATION, payload })])
       return answer({ status: 204 })
     },
   })

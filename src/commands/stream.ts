@@ -1,13 +1,17 @@
-/** `stream list`: the event streams by which apps hear of security events, and what waits for each. */
+/** `stream list|pause|enable|delete`: the event streams by which apps hear of security events, and what waits for each. */
 import { Command } from 'commander'
+import type { FastifyInstance } from 'fastify'
 import { KIND } from '../../plugins/shared-signals/queue.ts'
-import { deliveredOf } from '../../plugins/shared-signals/stream.ts'
+import { deliveredOf, MOST_REASON, type Status, statusToWire } from '../../plugins/shared-signals/stream.ts'
 import { ConfigError } from '../config.ts'
+import { isStorable } from '../protocol/json.ts'
 import { withJson } from './json-option.ts'
 import { print, withServer } from './run.ts'
 
 interface Options {
   json?: boolean
+  reason?: string
+  yes?: boolean
 }
 
 const NONE = 'No app has a stream of security events.'
@@ -20,9 +24,7 @@ export function streamCommand(): Command {
     command.command('list').description('each with its app, its status, and what waits for it'),
   ).action(async ({ json }: Options) =>
     withServer(async ({ recipients }, server) => {
-      if (!server.hasDecorator('sharedSignals'))
-        throw new ConfigError('There are no streams: OIDC_SHARED_SIGNALS is off.')
-      const { streams, queue } = server.sharedSignals
+      const { streams, queue } = signalsOf(server)
       const all = (await streams.list()).toSorted((a, b) => (a.client < b.client ? -1 : 1))
       const counts = await queue.counts(all.map(({ id }) => id))
       const clients = all.map(({ client }) => client)
@@ -50,7 +52,70 @@ export function streamCommand(): Command {
       print(listed, lines.length > 0 ? lines : [NONE], json)
     }),
   )
+  withJson(
+    command
+      .command('pause <client_id>')
+      .description('hold what happens for a week, until its app or `stream enable` lets it go')
+      .option('--reason <text>', 'what the app is told of it'),
+  ).action(async (client: string, { json, reason }: Options) =>
+    become('paused', client, {
+      json,
+      reason,
+      said: 'what happens is held for a week. The app is told, and may enable its stream itself.',
+    }),
+  )
+  withJson(
+    command
+      .command('enable <client_id>')
+      .description('let go what was held, and tell what happens from now on'),
+  ).action(async (client: string, { json }: Options) =>
+    become('enabled', client, { json, said: 'what waited is told.' }),
+  )
+  withJson(command.command('delete <client_id>').description('remove a stream, with what waits for it'))
+    .option('--yes', 'do it')
+    .action(async (client: string, { json, yes }: Options) => {
+      if (!yes) throw new ConfigError(`stream delete removes the stream of ${client} for good: add --yes.`)
+      await withServer(async (_oauth, server) => {
+        if (!(await signalsOf(server).streams.remove(client))) throw noStream(client)
+        print(
+          { client_id: client, deleted: true },
+          [`The stream of ${client} is deleted, with what waited.`],
+          json,
+        )
+      })
+    })
   return command
+}
+
+interface Become {
+  readonly said: string
+  readonly json: boolean | undefined
+  readonly reason?: string | undefined
+}
+
+/** The app is told, unless its stream is so already. */
+async function become(status: Status, client: string, { said, json, reason }: Become): Promise<void> {
+  if (!isStorable(reason ?? '') || (reason ?? '').length > MOST_REASON)
+    throw new ConfigError(`--reason has ${MOST_REASON} characters at most, without NUL.`)
+  await withServer(async (_oauth, server) => {
+    const { streams, setStatus } = signalsOf(server)
+    const had = await streams.find(client)
+    if (had === null) throw noStream(client)
+    const stream = had.status === status ? had : await setStatus(had, { status, reason }, true)
+    print({ client_id: client, ...statusToWire(stream) }, [`${client} is ${status}: ${said}`], json)
+  })
+}
+
+function signalsOf(server: FastifyInstance): FastifyInstance['sharedSignals'] {
+  if (!server.hasDecorator('sharedSignals'))
+    throw new ConfigError('There are no streams: OIDC_SHARED_SIGNALS is off.')
+  return server.sharedSignals
+}
+
+function noStream(client: string): ConfigError {
+  return new ConfigError(
+    `${client.slice(0, 80)} has no stream: \`latchkey stream list\` says which apps have one.`,
+  )
 }
 
 /** In the rest of an address there may be a secret. */

@@ -15,6 +15,11 @@ interface Busy {
 /** Rows that one statement removes at most. */
 export const TRIMMED = 500
 
+/** How the ids begin of what comes before all others, as it is of the stream itself; where those of the others begin, and end. */
+export const AHEAD = '00000000.'
+export const FIRST = '00000001'
+export const LAST = 'z'
+
 /** In each but `add` and `counts`, $1 is the stream. */
 export const statements = {
   /** Streams $1, ids $2, claims $3. What is there already stays: who stores it may do so again. */
@@ -29,16 +34,16 @@ export const statements = {
     const event = table(SecurityEvent)
     const [stream, jti] = [event.column('stream'), event.column('jti')]
     return counting(`delete from ${event.name} where ${stream} = $1 and ${jti} = any(array(
-      select ${jti} from ${event.name} where ${stream} = $1 order by ${jti} desc offset $2::int limit ${TRIMMED}))`)
+      select ${jti} from ${event.name} where ${stream} = $1 and ${jti} >= '${FIRST}' order by ${jti} desc offset $2::int limit ${TRIMMED}))`)
   }),
   /**
-   * The first behind $2, for $3 seconds; while another one of the stream is claimed, since they go in their order, a row without one. No row where
+   * The first behind $2 and before $4, for $3 seconds; while another one of the stream is claimed, since they go in their order, a row without one. No row where
    * none is left.
    */
   claim: statement<WaitingEventRow | Busy>('security-event-claim', (table) => {
     const event = table(SecurityEvent)
     const [stream, jti, until] = [event.column('stream'), event.column('jti'), event.column('claimedUntil')]
-    return `with first as (select ${jti} as one from ${event.name} where ${stream} = $1 and ${jti} > $2 order by ${jti} limit 1),
+    return `with first as (select ${jti} as one from ${event.name} where ${stream} = $1 and ${jti} > $2 and ${jti} < $4 order by ${jti} limit 1),
       claimed as (update ${event.name} set ${until} = now() + make_interval(secs => $3)
         where ${stream} = $1 and ${jti} = (select one from first) and (${until} is null or ${until} <= now())
           and not exists (select from ${event.name} where ${stream} = $1 and ${until} > now())
@@ -50,12 +55,12 @@ export const statements = {
     return `update ${event.name} set ${event.column('claimedUntil')} = null
       where ${event.column('stream')} = $1 and ${event.column('jti')} = $2`
   }),
-  /** The first $2. */
+  /** The first $2, before $3. */
   list: statement<WaitingEventRow>('security-events-list', (table) => {
     const event = table(SecurityEvent)
     const jti = event.column('jti')
     return `select ${event.columns('jti', 'claims')} from ${event.name}
-      where ${event.column('stream')} = $1 order by ${jti} limit $2`
+      where ${event.column('stream')} = $1 and ${jti} < $3 order by ${jti} limit $2`
   }),
   /** Those of the ids $2. */
   remove: statement('security-events-remove', (table) => {

@@ -1,7 +1,10 @@
-/** `stream list`. @needs latchkey-shared-signals */
+/** `stream list|pause|enable|delete`. @needs latchkey-shared-signals */
+import { decodeJwt } from 'jose'
 import { expect, test } from 'vitest'
 import { commandsHere, runCommandHere } from '../support/command-here.ts'
+import { startReceiver } from '../support/receiver.ts'
 import * as signals from '../support/shared-signals.ts'
+import { until } from '../support/until.ts'
 
 test('list says whose the streams are, where they go, and what waits; no secret of an address, and none where it is off', async () => {
   const server = await signals.startSignals([signals.app('asking'), signals.app('told')])
@@ -24,4 +27,63 @@ test('list says whose the streams are, where they go, and what waits; no secret 
   expect(await run('list')).toBe('asking  enabled  urn:ietf:rfc:8936  1 wait\ntold  paused  https://told.example  0 wait\n')
   const off = await runCommandHere(['stream', 'list'], { ...server.settings, OIDC_SHARED_SIGNALS: 'off' })
   expect(off).toMatchObject({ status: 1, stderr: expect.stringContaining('OIDC_SHARED_SIGNALS is off') })
+}) // prettier-ignore
+
+const UPDATED = 'https://schemas.openid.net/secevent/ssf/event-type/stream-updated'
+
+test('pause holds what happens, enable lets it go, and the app is told of both at once, whichever way it hears', async () => {
+  const receiver = await startReceiver((_request, response) => response.writeHead(202).end())
+  const origin = `http://127.0.0.1:${receiver.port}`
+  const server = await signals.startSignals([signals.app('asking'), signals.app('told')], { UNSAFE_OUTBOUND_ORIGINS: origin })
+  const { run, runJson } = commandsHere({ ...server.settings, LOG_LEVEL: 'error' }, 'stream')
+  const asking = await signals.signalsAs(server, 'asking')
+  const id = await signals.streamOf(asking)
+  const told = await signals.signalsAs(server, 'told')
+  const stream_id = await signals.streamOf(told, { method: signals.PUSH, endpoint_url: `${origin}/events` })
+  const polled = async () => {
+    const { body } = await asking('POST', `/poll/${id}`, { returnImmediately: true })
+    return Object.values<string>(body.sets).map((set) => decodeJwt(set)['events'])
+  }
+  const pushed = () => receiver.received.map(({ body }) => decodeJwt(body))
+  const [reason, paused] = ['We look into something.', { status: 'paused', reason: 'We look into something.' }]
+
+  const said = await run('pause', 'asking', '--reason', reason)
+  expect(said).toBe('asking is paused: what happens is held for a week. The app is told, and may enable its stream itself.\n')
+  expect(await runJson('pause', 'told', '--reason', reason)).toEqual({ client_id: 'told', stream_id, ...paused })
+  for (const call of [asking, told]) await call('POST', '/verify', { stream_id: call === asking ? id : stream_id })
+  expect((await told('GET', `/status?stream_id=${stream_id}`)).body).toEqual({ stream_id, ...paused })
+  expect(await polled()).toEqual([{ [UPDATED]: paused }])
+  await until(() => expect(pushed()).toMatchObject([{ aud: 'told', sub_id: { format: 'opaque', id: stream_id }, events: { [UPDATED]: paused } }]))
+
+  // What it is already, nobody needs to be told.
+  await run('pause', 'asking')
+  expect(await polled()).toHaveLength(1)
+  for (const client of ['asking', 'told'])
+    expect(await run('enable', client)).toBe(`${client} is enabled: what waited is told.\n`)
+  const enabled = { [UPDATED]: { status: 'enabled' } }
+  expect(await polled()).toEqual([{ [UPDATED]: paused }, enabled, { [signals.VERIFICATION]: {} }])
+  await until(() => expect(pushed().map(({ events }) => events)).toEqual([{ [UPDATED]: paused }, enabled, { [signals.VERIFICATION]: {} }]))
+  const { events } = await server.server.oauth.audit.list({ client: 'told', type: 'stream.changed' })
+  expect(events.map(({ actor, details }) => [actor.kind, details])).toEqual(
+    ['enabled', 'paused'].map((status) => ['command', { changes: ['status'], status }]),
+  )
+}) // prettier-ignore
+
+test('delete ends a stream for good, also one that nobody can read any more', async () => {
+  const server = await signals.startSignals([signals.app('gone'), signals.app('unreadable')])
+  for (const client of ['gone', 'unreadable']) {
+    const call = await signals.signalsAs(server, client)
+    const id = await signals.streamOf(call)
+    await call('POST', '/verify', { stream_id: id })
+    if (client === 'unreadable') await server.database.query(`update plugin_records set value = to_jsonb('sealed otherwise'::text) where record_key = '${id}'`)
+  }
+  const refused = async (...args: string[]) => runCommandHere(['stream', ...args], server.settings)
+  expect(await refused('delete', 'gone')).toMatchObject({ status: 1, stderr: expect.stringContaining('add --yes') })
+  for (const args of [['pause', 'alice'], ['enable', 'alice'], ['delete', 'alice', '--yes']])
+    expect(await refused(...args)).toMatchObject({ status: 1, stderr: expect.stringContaining('`latchkey stream list` says which apps have one') })
+  const { run, runJson } = commandsHere({ ...server.settings, LOG_LEVEL: 'error' }, 'stream')
+  expect(await run('delete', 'gone', '--yes')).toBe('The stream of gone is deleted, with what waited.\n')
+  expect(await runJson('delete', 'unreadable', '--yes')).toEqual({ client_id: 'unreadable', deleted: true })
+  expect(await server.database.query(`select from plugin_records where kind = 'event-stream'`)).toEqual([])
+  expect(await server.database.query('select from security_events')).toEqual([])
 }) // prettier-ignore

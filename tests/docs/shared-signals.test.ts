@@ -21,7 +21,7 @@ test('the app of the page hears by poll and by push', async () => {
     page.next('sh'),
     page.next('sh'),
   ]
-  const [receiver, example, listing] = [page.next('js'), page.next('json'), page.next('sh')]
+  const [receiver, example, listing, operating] = [page.next('js'), page.next('json'), page.next('sh'), page.next('sh')]
   page.end()
 
   const port = String(await freePort())
@@ -51,10 +51,21 @@ test('the app of the page hears by poll and by push', async () => {
   const said = JSON.parse(example) as { jti: string; sub_id: object; events: Record<string, object> }
   const [[type, payload]] = Object.entries(said.events) as [[string, object]]
   await queue.add([{ stream, claims: { ...said, aud: 'shop' } }])
-  const [event, subject, claims] = await until(() => {
-    expect(lines).toHaveLength(1)
-    return /^(\S+) (\{.*\}) (\{.*\})$/.exec(lines[0]!)!.slice(1)
-  })
-  expect([event, JSON.parse(subject!), JSON.parse(claims!)]).toEqual([type.split('/').at(-1), said.sub_id, payload])
+  /** What the receiver printed, once there are so many lines: the type, whom it is about, and what is said. */
+  const printed = async (count: number) =>
+    until(() => {
+      expect(lines).toHaveLength(count)
+      return lines.map((line) => {
+        const [kind, about, told] = /^(\S+) (\{.*\}) (\{.*\})$/.exec(line)!.slice(1)
+        return [kind, JSON.parse(about!), JSON.parse(told!)] as const
+      })
+    })
+  expect(await printed(1)).toEqual([[type.split('/').at(-1), said.sub_id, payload]])
   expect((await desk.sh(listing)).stdout).toBe(`shop  enabled  ${origin}  0 wait\n`)
+  expect((await desk.sh(operating)).stdout).toMatch(/^shop is paused: .*\nshop is enabled: .*\n$/)
+  const about = { format: 'opaque', id: stream.id }
+  expect((await printed(3)).slice(1)).toEqual([
+    ['stream-updated', about, { status: 'paused', reason: 'We look into it.' }],
+    ['stream-updated', about, { status: 'enabled' }],
+  ])
 }) // prettier-ignore

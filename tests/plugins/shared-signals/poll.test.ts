@@ -116,12 +116,12 @@ test('who waits while the stream becomes one that is pushed is told so, and is g
 test('no more than ten thousand wait for a receiver: the youngest', async () => {
   const { call, id, path } = await streamOf('full')
   await server.database.query(`insert into security_events (stream, jti, claims)
-    select '${id}', '00000000-' || lpad(n::text, 8, '0'), '{}' from generate_series(1, 10000) n`)
+    select '${id}', '00000001-' || lpad(n::text, 8, '0'), '{}' from generate_series(1, 10000) n`)
   await verify(call, id, 'youngest')
   const [{ count, first }] = (await server.database.query(
     `select count(*)::int as count, min(jti) as first from security_events where stream = '${id}'`,
   )) as [{ count: number; first: string }]
-  expect([count, first]).toEqual([10_000, '00000000-00000002'])
+  expect([count, first]).toEqual([10_000, '00000001-00000002'])
   expect((await call('POST', path, { ...NOW, maxEvents: 1000 })).body.moreAvailable).toBe(true)
   expect(server.output()).toContain('too many security events wait')
 })
