@@ -3,7 +3,7 @@
  * where, is looked up at each event, so that a stream that was changed, paused or deleted meanwhile is heeded.
  */
 import type { FastifyInstance } from 'fastify'
-import { NotNow } from '../../src/doors/outbound.ts'
+import { NotNow, OutboundError } from '../../src/doors/outbound.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { isObject, parseJson } from '../../src/protocol/json.ts'
 import type { WaitingEventRow } from '../../src/store/security-events.ts'
@@ -16,6 +16,8 @@ import type { Streams } from './streams.ts'
 const BUDGET = 8000
 /** Answers that say no, after which the address is left alone for a while. */
 const MOST_REFUSED = 20
+/** Events without any answer, of which each may have taken its time: one may be at fault itself, two are not. */
+const MOST_SILENT = 2
 /** RFC 8935 §2.4, SSF 1.0 §8.1.4.1: of this one event, which will not be another one when it comes again. */
 const FINAL = new Set(['invalid_request', 'invalid_state'])
 
@@ -24,7 +26,7 @@ interface Round {
   /** The id of the last one that was not taken. */
   after: string
   taken: number
-  readonly problems: string[]
+  readonly problems: Error[]
 }
 
 export interface PushingParts {
@@ -43,11 +45,11 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
     return stream?.id === id && stream.delivery.method === PUSH ? stream : null
   }
 
-  /** Why it was not taken; undefined where it was. Throws `OutboundError` where no answer came. */
+  /** What was answered where it was not taken. Throws `OutboundError` where no answer came. */
   async function push(
     { endpointUrl = '', authorizationHeader }: Delivery,
     claims: WaitingEventRow['claims'],
-  ) {
+  ): Promise<{ status: number; err: string } | undefined> {
     const response = await oauth.fetch(endpointUrl, {
       method: 'POST',
       headers: {
@@ -64,13 +66,15 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
     const { id, client, delivery } = stream
     let isDone = false
     try {
-      const problem = await push(delivery, claims)
-      const { status = 0, err = '' } = problem ?? {}
-      isDone = problem === undefined || (status === 400 && FINAL.has(err))
-      if (problem === undefined) round.taken++
-      else if (isDone) log.warn({ client, jti, refusal: err }, 'a receiver refused a security event')
-      else
-        round.problems.push(err === '' ? `it answered with ${status}` : `it answered with ${status}: ${err}`)
+      const { status = 0, err = '' } = (await push(delivery, claims)) ?? {}
+      const isRefused = status === 400 && FINAL.has(err)
+      isDone = status === 0 || isRefused
+      if (status === 0) round.taken++
+      else if (isRefused) log.warn({ client, jti, refusal: err }, 'a receiver refused a security event')
+      else round.problems.push(new Error(`it answered with ${status}${err === '' ? '' : `: ${err}`}`))
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error
+      round.problems.push(error)
     } finally {
       // Where that fails, too, it lapses.
       if (isDone) await queue.remove(id, [jti])
@@ -98,17 +102,23 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
         if (row === 'busy' && isFirst) throw new NotNow('another process pushes the events of this stream')
         if (row !== 'busy') {
           await pushOne(stream, row, round)
-          if (round.problems.length < MOST_REFUSED && performance.now() <= until) continue
+          if (hasPatience(round) && performance.now() <= until) continue
         }
         // The rest is for the next attempt: at once, unless this one failed.
         if (round.problems.length > 0) reached.set(id, round.after)
         else await queue.wake(stream)
         break
       }
-      if (round.problems.length > 0) throw new Error(round.problems[0])
+      const [problem] = round.problems
+      if (problem !== undefined) throw problem
       return `${round.taken} taken`
     },
   })
+}
+
+function hasPatience({ problems }: Round): boolean {
+  const silent = problems.filter((problem) => problem instanceof OutboundError)
+  return problems.length < MOST_REFUSED && silent.length < MOST_SILENT
 }
 
 /** The `err` of RFC 8935 §2.3; of anything else nothing. */

@@ -17,10 +17,11 @@ vi.spyOn(performance, 'now').mockImplementation(() => clock() + leapt)
 const receiver = await startReceiver(({ url, body }, response) => {
   const { jti = '' } = decodeJwt(body)
   if (url === '/slow') leapt += 10_000
-  response.writeHead(jti.startsWith('refused') ? 500 : 202).end()
+  if (url === '/silent' && jti.startsWith('refused')) return response.destroy()
+  return response.writeHead(jti.startsWith('refused') ? 500 : 202).end()
 })
 const origin = `http://127.0.0.1:${receiver.port}`
-const NAMES = ['refusing', 'slow', 'busy']
+const NAMES = ['refusing', 'slow', 'silent', 'busy']
 const server = await signals.startSignals(
   NAMES.map((name) => signals.app(name)),
   { UNSAFE_OUTBOUND_ORIGINS: origin },
@@ -72,9 +73,21 @@ test('however many are refused, what is behind them comes', async () => {
   const stream = (await streams.find('refusing'))!
   await until(() => expect(cameTo('refusing')).toContain('taken'), 20_000)
   // The first is tried each time: where that is taken, all go on in their order.
-  expect(cameTo('refusing').filter((jti) => jti === refused[0]).length).toBeGreaterThan(2)
-  expect(cameTo('refusing').filter((jti) => jti === refused[1])).toHaveLength(1)
-  expect((await queue.list(stream, 100)).map(({ jti }) => jti)).toEqual(refused)
+  const before = cameTo('refusing').slice(0, cameTo('refusing').indexOf('taken'))
+  expect(before.filter((jti) => jti === refused[0]).length).toBeGreaterThan(2)
+  expect(before.filter((jti) => jti === refused[1])).toHaveLength(1)
+  await until(async () => expect((await queue.list(stream, 100)).map(({ jti }) => jti)).toEqual(refused))
+  await become('paused')
+})
+
+test('an event at which the receiver says nothing keeps none behind it waiting; of several, the rest is left for later', async () => {
+  const { id, become } = await streamOf('silent')
+  await store(id, ['refused', 'taken'])
+  await expect(deliver('silent', id)).rejects.toThrow()
+  expect(cameTo('silent')).toEqual(['refused', 'taken'])
+  await store(id, ['refused-too', 'taken-too'])
+  await expect(deliver('silent', id)).rejects.toThrow()
+  expect(cameTo('silent').slice(2)).toEqual(['refused', 'refused-too'])
   await become('paused')
 })
 
