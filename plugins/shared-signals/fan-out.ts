@@ -97,7 +97,7 @@ export function addFanOut(fastify: FastifyInstance, { streams, queue, subjects }
   oauth.deliver({
     kind: `${KIND}-client`,
     payload: Type.Object({ client: Type.String() }),
-    deliver: async ({ client }) => streams.forget(client),
+    deliver: async ({ client }, { enqueuedAt }) => streams.forget(client, enqueuedAt),
   })
 
   oauth.enqueueOn(CAUSES, (event) => {

@@ -30,8 +30,11 @@ export interface Streams {
   remove(clientId: string): Promise<boolean>
   /** Those of clients that are there and may have one, in no order that says anything. */
   list(): Promise<readonly Stream[]>
-  /** What is left of the stream of a client that is gone, or of one that cannot be read any more. */
-  forget(clientId: string): Promise<void>
+  /**
+   * What is left of the stream of a client that is gone, or of one that cannot be read any more. `deletedAt`, by the database's clock in milliseconds since
+   * the epoch, is when a client of the name was deleted: this process may not know yet.
+   */
+  forget(clientId: string, deletedAt?: number): Promise<void>
 }
 
 /** Of the records; the key of each is the id of its stream. */
@@ -77,10 +80,11 @@ export function createStreams(fastify: FastifyInstance): Streams {
     })
   }
 
-  async function forget(clientId: string): Promise<void> {
+  async function forget(clientId: string, deletedAt = -Infinity): Promise<void> {
     const record = await readable(hashOf(clientId))
+    if (record === null) return
     if (record === undefined) await removeOf(clientId)
-    else if (record !== null && !isTheirs(record, await oauth.findClient(clientId)))
+    else if (record.createdAt <= deletedAt || !isTheirs(record, await oauth.findClient(clientId)))
       await remove(record.value.id)
   }
 

@@ -4,6 +4,7 @@
  */
 import { decodeJwt } from 'jose'
 import { expect, test, vi } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { createUuid } from '../../../src/protocol/uuid.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import * as signals from '../../support/shared-signals.ts'
@@ -12,7 +13,7 @@ import { until } from '../../support/until.ts'
 const receiver = await startReceiver((_request, response) => response.writeHead(202).end())
 const origin = `http://127.0.0.1:${receiver.port}`
 const push = { method: signals.PUSH, endpoint_url: `${origin}/events` }
-const NAMES = ['resumed', 'asking', 'enabled', 'anew', 'gone', 'whole', 'unreadable']
+const NAMES = ['resumed', 'asking', 'enabled', 'anew', 'gone', 'whole', 'ended', 'unreadable']
 const server = await signals.startSignals(
   NAMES.map((name) => signals.app(name)),
   { UNSAFE_OUTBOUND_ORIGINS: origin },
@@ -134,6 +135,19 @@ test('a stream goes with all that is kept for it, or not at all', async () => {
   await server.database.query('drop trigger refused on removed_subjects')
   expect(await streams.delete('whole', id)).toBe(true)
   expect([await removedFrom(id), await streams.find('whole'), (await queue.counts([id])).get(id)]).toEqual([[], null, undefined])
+}) // prettier-ignore
+
+test('a stream goes with its client also where this process does not know yet that the client is gone', async () => {
+  const { id } = await streamOf('ended')
+  const [row] = await server.database.query(`select created_at from plugin_records where record_key = '${id}'`)
+  const madeAt = (row!['created_at'] as Date).getTime()
+  const delivery = kernelOf(server.server).doors.owners('delivery').get('shared-signals-client')!
+  const deleted = async (enqueuedAt: number) => delivery.deliver({ client: 'ended' }, { id: 'one', attempt: 1, enqueuedAt })
+  // Of who had the name before, and then of this one.
+  await deleted(madeAt - 1)
+  expect(await streams.find('ended')).toMatchObject({ id })
+  await deleted(madeAt)
+  expect(await streams.find('ended')).toBeNull()
 }) // prettier-ignore
 
 test('a stream that no SECRET_KEY fits any more keeps no other from hearing, and makes room for a new one', async () => {

@@ -4,6 +4,7 @@
  */
 import { decodeJwt } from 'jose'
 import { expect, test, vi } from 'vitest'
+import { OutboundError } from '../../../src/doors/outbound.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import * as signals from '../../support/shared-signals.ts'
@@ -83,10 +84,10 @@ test('however many are refused, what is behind them comes', async () => {
 test('an event at which the receiver says nothing keeps none behind it waiting; of several, the rest is left for later', async () => {
   const { id, become } = await streamOf('silent')
   await store(id, ['refused', 'taken'])
-  await expect(deliver('silent', id)).rejects.toThrow()
+  await expect(deliver('silent', id)).rejects.toThrow(OutboundError)
   expect(cameTo('silent')).toEqual(['refused', 'taken'])
   await store(id, ['refused-too', 'taken-too'])
-  await expect(deliver('silent', id)).rejects.toThrow()
+  await expect(deliver('silent', id)).rejects.toThrow(OutboundError)
   expect(cameTo('silent').slice(2)).toEqual(['refused', 'refused-too'])
   await become('paused')
 })
