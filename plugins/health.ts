@@ -6,14 +6,30 @@ import { kernelOf } from '../src/http/kernel-of.ts'
 
 /** Whoever asks would else take a busy process for a dead one. */
 const OPTIONS = { config: { [passive]: true } }
+/** Milliseconds. */
+const KEPT = 250
 
 async function health(fastify: FastifyInstance, { standalone }: { standalone: boolean }): Promise<void> {
   const { database, keys, config } = kernelOf(fastify)
 
+  let pinged: Promise<boolean> | undefined
+
+  /** For all who ask meanwhile, and a moment after: whoever asks often takes no connections from others. */
+  async function ping(): Promise<boolean> {
+    pinged ??= database
+      .ping()
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => setTimeout(() => (pinged = undefined), KEPT).unref())
+    return pinged
+  }
+
   async function problems(): Promise<string[]> {
     if (fastify.drain.begun) return ['stopping']
     const found: string[] = []
-    await database.ping().catch(() => found.push('database'))
+    if (!(await ping())) found.push('database')
     if (keys.keys().length === 0 || keys.troubles().length > 0) found.push('keys')
     return found
   }

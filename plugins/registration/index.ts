@@ -77,7 +77,7 @@ async function registration(fastify: FastifyInstance): Promise<void> {
       const allowance = { scopes, ...invitation?.allowance }
       const token = registrationTokens.create()
       const registered = await clients.create(call.body, ofNow(allowance), async (em, clientId) => {
-        if (invitation !== null && !(await initialTokens.spend(em, invitation.name))) throw refused(call)
+        if (invitation !== null && !(await initialTokens.spend(em, invitation))) throw refused(call)
         registrationTokens.store(em, clientId, token, allowance)
       })
       return answer({ status: 201, body: told(registered, token) })

@@ -108,7 +108,7 @@ export interface SentUser {
   /** Null for none. */
   readonly externalId: string | null
   /** Absent: as it is. */
-  readonly active?: boolean
+  readonly active?: boolean | undefined
   readonly password?: string
   readonly roles?: readonly string[] | undefined
   /** Every claim that SCIM knows; null for one that is not there. */

@@ -191,7 +191,8 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
           // What SCIM has no words for stays, and so do roles of which the patch says nothing. Whoever takes all of them means that there are none.
           const claims = changesOf(sent.claims, before.claims)
           const roles = isDeepStrictEqual(sent.roles, before.roles) ? undefined : (sent.roles ?? [])
-          return { sent: { ...sent, roles, claims }, proof }
+          const active = sent.active === before.active ? undefined : sent.active
+          return { sent: { ...sent, roles, claims, active }, proof }
         })
       },
     },

@@ -23,7 +23,7 @@ export const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<C
   ['stream', 'streams of security events, by which apps hear: list, pause, enable, delete', async () => (await import('./stream.ts')).streamCommand()],
   ['trusted-issuer', 'issuers whose JWTs are good here: create, list, show, update, delete', async () => (await import('./trusted-issuer.ts')).trustedIssuerCommand()],
   ['upstream', 'providers by which people sign in, such as Google and GitHub: create, list, show, update, delete', async () => (await import('./upstream.ts')).upstreamCommand()],
-  ['user', 'users: create, list, show, update, disable, enable, keep, delete, export, set-password, reset-factors, passkeys, delete-passkey, linked-sign-ins, unlink', async () => (await import('./user.ts')).userCommand()],
+  ['user', 'users: create, list, show, update, disable, enable, keep, revoke-tokens, delete, export, set-password, reset-factors, passkeys, delete-passkey, linked-sign-ins, unlink', async () => (await import('./user.ts')).userCommand()],
   ['ldap', 'the directory that LDAP_URL names: test, link, sync', async () => (await import('./ldap.ts')).ldapCommand()],
   ['webhook', 'the addresses that WEBHOOKS names: list, test', async () => (await import('./webhook.ts')).webhookCommand()],
 ] // prettier-ignore

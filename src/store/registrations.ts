@@ -9,10 +9,10 @@ import { isAhead, statement } from './statement.ts'
 export type RegistrationRow = Pick<Registration, 'hash' | 'formerHash' | 'allowance'>
 export type InitialTokenRow = Pick<
   InitialToken,
-  'name' | 'usesLeft' | 'expiresAt' | 'allowance' | 'createdAt'
+  'name' | 'hash' | 'usesLeft' | 'expiresAt' | 'allowance' | 'createdAt'
 >
 
-const TOKEN = ['name', 'usesLeft', 'expiresAt', 'allowance', 'createdAt'] as const
+const TOKEN = ['name', 'hash', 'usesLeft', 'expiresAt', 'allowance', 'createdAt'] as const
 
 export const statements = {
   find: statement<RegistrationRow>('registration-find', (table) => {

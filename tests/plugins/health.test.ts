@@ -1,5 +1,6 @@
 /** `/healthz` and `/readyz`, as a supervisor and a load balancer see them. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { createDatabase } from '../support/database.ts'
 import { startServer } from '../support/server.ts'
 import { freePort } from '../support/settings.ts'
@@ -30,6 +31,16 @@ test('without its database it is up and not ready; what needs none still answers
   for (const path of ['/healthz', '/jwks', '/.well-known/openid-configuration'])
     expect((await server.get(path)).status).toBe(200)
   await server.close()
+})
+
+test('whoever asks often takes no connections from others', async () => {
+  const server = await startServer()
+  const { database } = kernelOf(server.server)
+  const ping = vi.spyOn(database, 'ping')
+  const answers = await Promise.all(Array.from({ length: 50 }, async () => server.get('/readyz')))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  expect(ping.mock.calls.length).toBeLessThan(50)
+  ping.mockRestore()
 })
 
 test('with an issuer that has a path both answer at the root too: whoever probes need not know it', async () => {

@@ -206,7 +206,7 @@ function ofUser(id: string, route: string, fill: Record<string, string> = {}): F
     await giveEverything(database, user.id)
     if (id === 'reset-factors')
       await database.query(
-        `insert into user_records (user_id, kind, record_id, value) values ($1, 'recovery-codes', 'codes', '{}')`,
+        `insert into user_records (user_id, kind, record_id, value) values ($1, 'authenticator', 'totp', '{}')`,
         [user.id],
       )
     if (id === 'unlink-0') await linkSomething(database, user.id)

@@ -52,9 +52,9 @@ export interface InitialTokens {
   /** In the order of their names; used up and expired ones too, for a month. */
   list(options?: ListOptions): Promise<InitialTokenInformation[]>
   /** What a token that is good now allows; null for any other. */
-  find(token: string): Promise<Pick<InitialTokenRow, 'name' | 'allowance'> | null>
-  /** Uses it once, in the transaction that registers a client. False where it is good no more. */
-  spend(em: EntityManager, name: string): Promise<boolean>
+  find(token: string): Promise<Pick<InitialTokenRow, 'hash' | 'allowance'> | null>
+  /** Uses it once, in the transaction that registers a client. False where it is good no more; another one may have its name by then. */
+  spend(em: EntityManager, found: Pick<InitialTokenRow, 'hash'>): Promise<boolean>
   /** False where there was none. What it has registered stays. */
   delete(name: string): Promise<boolean>
 }
@@ -84,9 +84,9 @@ export function createInitialTokens(database: Database, audit: AuditTrail): Init
       if (!FORM.test(token)) return null
       return (await database.query(statements.findToken, [hashOf(token)]))[0] ?? null
     },
-    async spend(em, name) {
+    async spend(em, { hash }) {
       const { raw } = await import('@mikro-orm/core')
-      const good = { name, usesLeft: { $gt: 0 }, expiresAt: { $gt: raw('now()') } }
+      const good = { hash, usesLeft: { $gt: 0 }, expiresAt: { $gt: raw('now()') } }
       const usesLeft: number = raw('uses_left - 1')
       return (await em.nativeUpdate(InitialToken, good, { usesLeft })) > 0
     },

@@ -92,6 +92,7 @@ test('what is no name of an app is refused with a word at its field', async () =
     'https://app.example/',
     'not a host',
     'https://app.example/#x',
+    'https://app.example./x',
     '*.example',
     'a'.repeat(300),
   ]) {

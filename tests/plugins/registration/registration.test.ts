@@ -42,6 +42,18 @@ async function register(metadata: object = {}, token = manifold): Promise<Regist
   return body
 }
 
+test('a token that is deleted while a client is registered by it uses up no other one that has its name by then', async () => {
+  const find = async (token: string) => (await initialTokens.find(token))!
+  const former = await find(await initialTokens.create({ name: 'again' }))
+  await initialTokens.delete('again')
+  const token = await initialTokens.create({ name: 'again' })
+  const spend = async (found: typeof former) =>
+    kernelOf(server.server).database.transactional(async (em) => initialTokens.spend(em, found))
+  expect(await spend(former)).toBe(false)
+  expect(await spend(await find(token))).toBe(true)
+  expect(await initialTokens.find(token)).toBeNull()
+}) // prettier-ignore
+
 const invite = async (more: object) => initialTokens.create({ name: `token-${++made}`, ...more })
 
 test('openid-client registers, signs its user in, updates and deletes its registration', async () => {

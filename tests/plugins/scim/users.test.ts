@@ -126,6 +126,17 @@ describe('registered', () => {
     ).toBe(true)
   })
 
+  test('a patch that says nothing of it disables nobody anew: when that was, others go by', async () => {
+    const { id } = await somebody({ active: false })
+    const before = await users.get(id)
+    const patch = patchOf({ op: 'replace', path: 'nickName', value: 'Nick' })
+    expect((await call('PATCH', `/Users/${id}`, patch)).body).toMatchObject({
+      active: false,
+      nickName: 'Nick',
+    })
+    expect((await users.get(id)).disabledAt).toBe(before.disabledAt)
+  })
+
   test('an address is verified where directories are believed about that, and else not', async () => {
     const sent = { schemas: [USER], userName: 'believed', emails: [{ value: 'believed@example.com' }] }
     for (const [{ server: { oauth: there } }, send, isVerified] of [[server, call, undefined], [trusting, trusted, true]] as const) {
