@@ -11,6 +11,7 @@ import {
   type AuthorizationDetail,
   canonical,
   detailsAt,
+  eachHasItsOwn,
   isNarrower,
   locationsOf,
   parseDetails,
@@ -71,11 +72,10 @@ async function rar(fastify: FastifyInstance): Promise<void> {
     return withLocations(detail, locations)
   }
 
-  function isWithin(less: AuthorizationDetail, approved: Details): boolean {
+  function isWithin(less: AuthorizationDetail, approved: AuthorizationDetail): boolean {
+    if (less.type !== approved.type) return false
     const narrower = types().get(less.type)?.isWithin ?? isNarrower
-    return approved.some(
-      (one) => one.type === less.type && (narrower(less, one) || canonical(less) === canonical(one)),
-    )
+    return narrower(less, approved) || canonical(less) === canonical(approved)
   }
 
   function lineOf(detail: AuthorizationDetail): ConsentLine {
@@ -118,7 +118,7 @@ async function rar(fastify: FastifyInstance): Promise<void> {
     },
     narrow(had = [], asked) {
       const less = asked as Details
-      if (!less.every((one) => isWithin(one, had as Details)))
+      if (!eachHasItsOwn(less, had as Details, isWithin))
         throw refusedDetails('it goes beyond what was approved')
       return less
     },

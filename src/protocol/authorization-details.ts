@@ -88,3 +88,28 @@ export function isNarrower(less: AuthorizationDetail, approved: AuthorizationDet
     return (some.length > 0 || all.length === 0) && some.every((one) => items.has(canonical(one)))
   })
 }
+
+/**
+ * Whether each of them finds one of `approved` for itself alone (§6): what was approved once is not had twice. Who comes later may send
+ * an earlier one on to another that covers it, too (a maximum matching, by augmenting paths).
+ */
+export function eachHasItsOwn(
+  details: readonly AuthorizationDetail[],
+  approved: readonly AuthorizationDetail[],
+  isWithin: (less: AuthorizationDetail, approved: AuthorizationDetail) => boolean,
+): boolean {
+  const covering = new Map(details.map((one) => [one, approved.filter((other) => isWithin(one, other))]))
+  const takenBy = new Map<AuthorizationDetail, AuthorizationDetail>()
+  function findsOne(detail: AuthorizationDetail, tried: Set<AuthorizationDetail>): boolean {
+    for (const one of covering.get(detail)!) {
+      if (tried.has(one)) continue
+      tried.add(one)
+      const holder = takenBy.get(one)
+      if (holder !== undefined && !findsOne(holder, tried)) continue
+      takenBy.set(one, detail)
+      return true
+    }
+    return false
+  }
+  return details.every((one) => findsOne(one, new Set()))
+}

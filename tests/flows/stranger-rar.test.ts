@@ -105,6 +105,7 @@ describe.each(['bank', 'opaque'])('%s', (id) => {
     ['another account', [{ ...ACCOUNTS, accounts: ['DE9999'] }]],
     ['a member less', [{ type: 'accounts', actions: ['balances'] }]],
     ['what is no list', [{ ...ACCOUNTS, accounts: [] }]],
+    ['what was approved once, asked for twice', [PAYMENT, PAYMENT]],
   ])('%s is not within it: refused, and nothing is spent', async (_name, details) => {
     const { config, tokens } = await signIn(id, [PAYMENT, ACCOUNTS])
     await expect(

@@ -56,11 +56,14 @@ export default async function richRequests({ oauth }: { oauth: OAuth }): Promise
       return details
     },
     narrow(had, asked) {
-      const approved = asDetails(had)
-      const less = asDetails(asked)
-      if (!less.every((one) => approved.some((other) => isWithin(one, other))))
-        throw refused('it goes beyond what was approved')
-      return less
+      const left = [...asDetails(had)]
+      for (const one of asDetails(asked)) {
+        const at = left.findIndex((other) => isWithin(one, other))
+        if (at === -1) throw refused('it goes beyond what was approved')
+        // What was approved once is not had twice.
+        left.splice(at, 1)
+      }
+      return asked
     },
     consent: (value) =>
       asDetails(value).map((detail) => ({

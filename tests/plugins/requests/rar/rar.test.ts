@@ -118,6 +118,38 @@ describe.each(['bank', 'opaque'])('%s', (id) => {
   }) // prettier-ignore
 })
 
+describe('each that was approved is there for one of those that are asked for (section 6)', () => {
+  const most = (value: number) => ({ ...BUDGET, most: value })
+  const part = (...accounts: string[]) => ({ ...ACCOUNTS, accounts })
+  const LOOK = part('DE1111', 'DE2222')
+
+  test.each([
+    ['a budget is not two', [BUDGET], [BUDGET, most(99)]],
+    ['nor twenty', [BUDGET], Array.from({ length: 20 }, (_, less) => most(100 - less))],
+    ['a look is not three', [LOOK], [part('DE1111'), part('DE2222'), LOOK]],
+    ['two are not three', [most(10), most(20)], [most(1), most(2), most(3)]],
+    ['what fits only the greater is there once', [most(10), most(20)], [most(11), most(12)]],
+  ])('%s', async (_name, approved, asked) => {
+    const { config, tokens } = await signIn('bank', approved)
+    await expect(
+      openid.refreshTokenGrant(config, tokens.refresh_token!, asking(...asked)),
+    ).rejects.toMatchObject({ error: 'invalid_authorization_details' })
+    const all = await openid.refreshTokenGrant(config, tokens.refresh_token!)
+    expect(all.authorization_details).toEqual(approved)
+  })
+
+  test.each([
+    ['in their order', [most(10), most(20)], [most(10), most(15)]],
+    ['in another', [most(10), most(20), most(30)], [most(5), most(25), most(10)]],
+    ['where the first leaves its place to others', [most(30), most(20), most(10)], [most(1), most(2), most(30)]],
+    ['lists', [LOOK, part('DE1111')], [part('DE1111'), LOOK]],
+  ])('as many as were approved are found, %s', async (_name, approved, asked) => {
+    const { config, tokens } = await signIn('bank', approved)
+    const less = await openid.refreshTokenGrant(config, tokens.refresh_token!, asking(...asked))
+    expect(less.authorization_details).toEqual(asked)
+  }) // prettier-ignore
+})
+
 test('a code is exchanged for less of it, and refreshed for all', async () => {
   const config = await configOf('bank')
   const agent = createUserAgent(server.url)
