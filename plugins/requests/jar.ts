@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { SourcedRequest } from '../../src/doors/authorization-requests.ts'
 import type { Client } from '../../src/doors/client.ts'
-import { OutboundError } from '../../src/doors/outbound.ts'
+import { OutboundError, type OutboundRequest } from '../../src/doors/outbound.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { metadataError, OAuthError } from '../../src/protocol/errors.ts'
@@ -27,7 +27,15 @@ import type { ExpectedJwt } from '../../src/services/clients/client-keys.ts'
 const BY_VALUE = 'request_object'
 const BY_REFERENCE = 'request_object_uri'
 const TYPE = 'oauth-authz-req+jwt'
-const ACCEPT = { accept: 'application/oauth-authz-req+jwt, application/jwt' }
+
+/** What was there before may be another person's request: it does not serve on while its host fails. */
+const AS_IT_IS_NOW: OutboundRequest = {
+  headers: { accept: 'application/oauth-authz-req+jwt, application/jwt' },
+  maxAge: 0,
+  staleIfError: false,
+}
+/** OpenID Connect Core §6.2: behind # stands which document it is. With `maxBytes`, nothing that was kept is taken for it. */
+const AS_ANOTHER: OutboundRequest = { ...AS_IT_IS_NOW, maxBytes: 65_536 }
 
 const METADATA = Type.Partial(
   Type.Object({
@@ -134,7 +142,7 @@ async function jar(fastify: FastifyInstance): Promise<void> {
 
   async function download(uri: string): Promise<string> {
     try {
-      const response = await oauth.fetch(uri, { headers: ACCEPT, maxAge: 0 })
+      const response = await oauth.fetch(uri, uri.includes('#') ? AS_ANOTHER : AS_IT_IS_NOW)
       if (response.status === 200) return (await response.text()).trim()
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error

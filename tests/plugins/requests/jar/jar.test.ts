@@ -1,8 +1,9 @@
 /** Request objects (RFC 9101, OpenID Connect Core §6): what is believed of one, what is not read, and what is refused. */
 import { createPrivateKey } from 'node:crypto'
 import { exportJWK, UnsecuredJWT } from 'jose'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { assertionOf, createAssertionKey, inSeconds } from '../../../support/client-assertions.ts'
+import { passTime } from '../../../support/clocks.ts'
 import { createDpopKey, prove } from '../../../support/dpop.ts'
 import { forgeriesOf } from '../../../support/forged-jwts.ts'
 import { addressOf, INSIDE, requestObject, signingApp } from '../../../support/request-objects.ts'
@@ -15,12 +16,20 @@ import { createUserAgent, findForm } from '../../../support/user-agent.ts'
 const key = await createAssertionKey()
 const rsa = await createAssertionKey('two', 'PS256')
 let document = ''
+let isDown = false
 const host = await startReceiver(({ url }, response) => {
   if (url === '/away') response.statusCode = 404
+  if (isDown) response.statusCode = 503
   response.end(document)
 })
 const at = `http://127.0.0.1:${host.port}`
-const URIS = [`${at}/request.jwt`, `${at}/away`, 'https://127.0.0.1:9/private', `${at}/hashed#one`]
+const URIS = [
+  `${at}/request.jwt`,
+  `${at}/away`,
+  'https://127.0.0.1:9/private',
+  `${at}/hashed#one`,
+  `${at}/failing.jwt`,
+]
 const seed = {
   ...SEED,
   clients: [
@@ -328,6 +337,25 @@ describe('by reference', () => {
       expect([nowhere, await askAt(nowhere)]).toEqual([nowhere, 'request_uri_not_supported'])
     expect(host.received.every(({ url: path }) => path === '/request.jwt')).toBe(true)
   }) // prettier-ignore
+
+  test('what stands behind # is another document: what was told a moment ago is not taken for it', async () => {
+    document = await objectOf()
+    expect(await askAt(`${URIS[0]!}#one`)).toBe('sign-in')
+    document = await objectOf({ redirect_uri: 'https://app.example/none' })
+    expect(await askAt(`${URIS[0]!}#two`)).toBe('page invalid_request')
+    document = await objectOf()
+    expect(await askAt(`${URIS[0]!}#three`)).toBe('sign-in')
+  })
+
+  test('one of before is not served while its host fails', async () => {
+    document = await objectOf()
+    expect(await askAt(URIS[4]!)).toBe('sign-in')
+    isDown = true
+    onTestFinished(() => void (isDown = false))
+    expect(await askAt(URIS[4]!)).toBe('sign-in')
+    passTime(30_000)
+    expect(await askAt(URIS[4]!)).toBe('invalid_request_uri')
+  })
 
   test('an address that does not answer, or is of a private network, is refused', async () => {
     expect(await askAt(URIS[1]!)).toBe('invalid_request_uri')
