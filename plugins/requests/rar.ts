@@ -44,12 +44,16 @@ async function rar(fastify: FastifyInstance): Promise<void> {
     types().size === 0 ? {} : { authorization_details_types_supported: [...types().keys()] },
   )
 
+  function isAllowed(type: string, { metadata }: Client): boolean {
+    const allowed = metadata['authorization_details_types'] as readonly string[] | undefined
+    return allowed?.includes(type) === true
+  }
+
   /** Throws `invalid_authorization_details`. */
-  function assertServed({ type, ...members }: AuthorizationDetail, { metadata }: Client): void {
+  function assertServed({ type, ...members }: AuthorizationDetail, client: Client): void {
     const served = types().get(type)
     if (served === undefined) throw refusedDetails('there is no such type')
-    const allowed = metadata['authorization_details_types'] as readonly string[] | undefined
-    if (allowed?.includes(type) !== true) throw refusedDetails('the client may not ask for this type')
+    if (!isAllowed(type, client)) throw refusedDetails('the client may not ask for this type')
     const { schema } = served
     if (Object.keys(members).some((name) => !Object.hasOwn(schema.properties, name)))
       throw refusedDetails('a member is not one of its type')
@@ -109,6 +113,12 @@ async function rar(fastify: FastifyInstance): Promise<void> {
     within(value, resources) {
       const here = detailsAt(value as Details, resources)
       return here.length === 0 ? undefined : here
+    },
+    review(value, client) {
+      const details = value as Details
+      const left = details.filter(({ type }) => types().has(type) && isAllowed(type, client))
+      if (left.length === details.length) return details
+      return left.length === 0 ? undefined : left
     },
     /** §6: by the client's policy, which is what it is registered for and what the type allows. */
     forItself(value) {

@@ -86,6 +86,11 @@ export interface Parameter {
   /** What of the value a token for these `resources` says; undefined for nothing. The same value, and by default all of it, where nothing is left out. */
   within?(value: unknown, resources: readonly string[]): unknown
   /**
+   * What of the value that has `resources` its client may have by what is registered now, once people have approved it and with each token
+   * of it; undefined for nothing. The same value, and by default all of it, where nothing is left out.
+   */
+  review?(value: unknown, client: Client): unknown
+  /**
    * What of it a client gets that acts for itself, where it asks for it at the token endpoint (RFC 6749 §4.4). Throws `OAuthError`
    * for what it may not have. By default there is none: nobody has approved any.
    */

@@ -83,6 +83,7 @@ const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Orde
     wordsOf: maybe(FUNCTION),
     resources: maybe(FUNCTION),
     within: maybe(FUNCTION),
+    review: maybe(FUNCTION),
     forItself: maybe(FUNCTION),
     decline: maybe(FUNCTION),
   },

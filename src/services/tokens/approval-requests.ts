@@ -18,7 +18,7 @@ export interface Approvals {
   /** Throws `OAuthError` for what the client may not ask. */
   parse(client: Client, wire: Wire): Promise<ApprovalRequest>
   /**
-   * A request that has waited for people, by what is registered now: without scopes that its client may have no more.
+   * A request that has waited for people, by what is registered now: without what its client may have no more.
    * Throws `OAuthError` when nothing is left, or the client is gone.
    */
   review<Request extends ApprovalRequest>(request: Request): Promise<Request>
@@ -77,9 +77,12 @@ export function createApprovals(
       if (client === null)
         throw new OAuthError('invalid_client', 'the app is not registered any more', { status: 400 })
       const scopes = await grantableTo(client, request.scopes)
-      const beside = givenBeside.asked(request.parameters)
+      const parameters = givenBeside.review(request.parameters, client)
+      const beside = givenBeside.asked(parameters)
+      if (scopes.size === 0 && beside === undefined)
+        throw new OAuthError('invalid_scope', 'the client may have nothing of it any more')
       await audiences.resolve(client, { scopes, beside }, request.resources)
-      return { ...request, client, scopes }
+      return { ...request, client, scopes, parameters }
     },
   }
 }

@@ -111,9 +111,9 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 
   const issueFor: TokenIssuer['issueFor'] = async (given, call, answer) => {
-    const shown = await named(given)
-    for (const policy of doors.all('policy')) await policy(shown, call)
     const { client } = call
+    const shown = givenBeside.reviewGranted(await named(given), client)
+    for (const policy of doors.all('policy')) await policy(shown, call)
     assertScopes(shown, call, givenBeside)
     const { terms, approved } = await termsOf(shown, client)
     const said = givenBeside.within(shown, terms.audience)

@@ -190,6 +190,16 @@ describe('what ends meanwhile', () => {
     expect(await poll(server, asked)).toMatchObject(invalid('access_denied'))
   })
 
+  test('a type of details that the client may have no more: it gets the others', async () => {
+    await clients.create({ ...TV, client_id: 'less', authorization_details_types: ['payment', 'accounts'] })
+    const authorization_details = JSON.stringify([PAYMENT, ACCOUNTS])
+    const entered = await ask(server, { client_id: 'less', authorization_details })
+    await allow(server, entered)
+    await clients.update('less', { authorization_details_types: ['payment'] })
+    const tokens = await poll(server, entered, { client_id: 'less' })
+    expect(tokens['authorization_details']).toEqual([PAYMENT])
+  })
+
   test('a scope that the client may have no more, and what the person took back', async () => {
     await clients.create({ ...TV, client_id: 'narrow', scope: scopes })
     const entered = await ask(server, { client_id: 'narrow', ...allowed })
