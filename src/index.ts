@@ -91,7 +91,7 @@ export type {
 } from './doors/plugin-records.ts'
 export type { Rendered, Representation, Represented, RepresentedCall } from './doors/representation.ts'
 export type { Registration, SelfRegistration, SelfRegistrationOptions } from './doors/self-registration.ts'
-export type { SenderConstraint } from './doors/sender-constraint.ts'
+export type { ProofDemand, ProofRule, SenderConstraint } from './doors/sender-constraint.ts'
 export {
   approvalFromJson,
   approvalToJson,

@@ -9,6 +9,9 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { servePublicDocument } from '../../src/http/public-document.ts'
 import { createSignedDocument } from './signed.ts'
 
+/** The member that profiles narrow to the algorithms by which this server signs. */
+const SIGNS = 'id_token_signing_alg_values_supported'
+
 async function discovery(fastify: FastifyInstance): Promise<void> {
   const { oauth, log } = fastify
   const { config, doors, keys, profiles } = kernelOf(fastify)
@@ -25,9 +28,16 @@ async function discovery(fastify: FastifyInstance): Promise<void> {
     const whole = { ...metadata, response_types_supported }
     const document = Buffer.from(JSON.stringify(whole))
     read = config.OIDC_SIGNED_METADATA
-      ? await createSignedDocument(whole, { sign: oauth.signStatement, keys, log })
+      ? await createSignedDocument(whole, { sign: oauth.signStatement, keys, algorithm: algorithm(), log })
       : () => document
   })
+
+  /** RS256, which every client knows, or the first that OIDC_PROFILE leaves of those that there are. */
+  function algorithm(): string {
+    const { [SIGNS]: left } = profiles.offered({ [SIGNS]: keys.algorithms })
+    const [first = 'RS256'] = left as readonly string[]
+    return first
+  }
 
   const urls = addresses(oauth.config.basePath)
   servePublicDocument(fastify, { urls, type: 'application/json', maxAge: 60, read: () => read() })

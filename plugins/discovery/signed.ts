@@ -9,19 +9,17 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import type { KeyRing } from '../../src/services/keys/key-ring.ts'
 import type { SignStatement } from '../../src/services/tokens/signed-statements.ts'
 
-/** What every client knows. */
-const ALGORITHM = 'RS256'
-
 export interface SignedDocumentOptions {
   sign: SignStatement
   keys: Pick<KeyRing, 'keys' | 'signer'>
+  algorithm: string
   log: FastifyBaseLogger
 }
 
 /** Returns what has the document, as it is to be served at the moment. */
 export async function createSignedDocument(
   metadata: Bag,
-  { sign, keys, log }: SignedDocumentOptions,
+  { sign, keys, algorithm, log }: SignedDocumentOptions,
 ): Promise<() => Buffer> {
   let kid = ''
   let document = Buffer.from(JSON.stringify(metadata))
@@ -29,15 +27,13 @@ export async function createSignedDocument(
 
   /** The key that signs now; undefined where there is none yet. */
   function signs(): string | undefined {
-    return keys.keys().some(({ algorithm }) => algorithm === ALGORITHM)
-      ? keys.signer(ALGORITHM).kid
-      : undefined
+    return keys.keys().some((one) => one.algorithm === algorithm) ? keys.signer(algorithm).kid : undefined
   }
 
   async function make(): Promise<void> {
     const by = signs()
     const claims = { ...metadata, iat: Math.floor(Date.now() / 1000) }
-    const signed_metadata = await sign(claims, { typ: 'metadata+jwt', algorithm: ALGORITHM })
+    const signed_metadata = await sign(claims, { typ: 'metadata+jwt', algorithm })
     document = Buffer.from(JSON.stringify({ ...metadata, signed_metadata }))
     kid = by ?? ''
   }

@@ -60,6 +60,10 @@ async function fapi(fastify: FastifyInstance): Promise<void> {
     narrow: (client) =>
       isHeld(client) ? { algorithms: LASTING_ALGORITHMS, longest: REQUEST_LIFETIME } : undefined,
   })
+  oauth.add('proofRule', {
+    name: NAME,
+    narrow: (client) => (isHeld(client) ? { algorithms: LASTING_ALGORITHMS } : undefined),
+  })
   oauth.register('profile', NAME, {
     locks: {
       [PROFILE]: NAME,
@@ -81,6 +85,8 @@ async function fapi(fastify: FastifyInstance): Promise<void> {
         ...['token', 'revocation', 'introspection'].map(
           (one) => `${one}_endpoint_auth_signing_alg_values_supported`,
         ),
+        // Of proofs, nothing is registered.
+        'dpop_signing_alg_values_supported',
       ),
       id_token_signed_response_alg: {
         ...signedBy('id_token_signing_alg_values_supported'),

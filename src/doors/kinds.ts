@@ -16,7 +16,7 @@ import type { InteractionStep, Outcome } from './interaction.ts'
 import type { KeyStore } from './key-store.ts'
 import type { Delivery } from './outbound.ts'
 import type { Representation } from './representation.ts'
-import type { SenderConstraint } from './sender-constraint.ts'
+import type { ProofRule, SenderConstraint } from './sender-constraint.ts'
 import type { MailTransport } from './mail.ts'
 import type { PasswordSource } from './password-source.ts'
 import type { Profile } from './profile.ts'
@@ -65,6 +65,7 @@ export interface Ordered {
   assurance: AssurancePolicy
   assertionRule: AssertionRule
   requestObjectRule: RequestObjectRule
+  proofRule: ProofRule
   authenticationDevice: AuthenticationDevice
   signInLink: SignInLink
   signOutWay: SignOutWay

@@ -126,6 +126,7 @@ const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Orde
   assurance: { name: TEXT, require: FUNCTION },
   assertionRule: { name: TEXT, narrow: FUNCTION },
   requestObjectRule: { name: TEXT, narrow: FUNCTION },
+  proofRule: { name: TEXT, narrow: FUNCTION },
   authenticationDevice: { name: TEXT, reach: FUNCTION },
   signInLink: { name: TEXT, link: FUNCTION },
   signOutWay: { name: TEXT, leave: FUNCTION },

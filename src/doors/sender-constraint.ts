@@ -1,6 +1,7 @@
 /** What makes tokens good only for who holds a key (`cnf`, RFC 7800 §3), such as DPoP (RFC 9449) and certificates (RFC 8705 §3). */
 import type { SenderConstraint as CheckedConstraint } from '../../plugins/require-scope/sender-constraint.ts'
 import type { Call } from './back-channel.ts'
+import type { Client } from './client.ts'
 
 /**
  * One way to bind tokens to a key. Of a token, the server owns `cnf` and `token_type`: a constraint only says what a request
@@ -26,4 +27,17 @@ export interface SenderConstraint extends CheckedConstraint {
    * server knows.
    */
   bind(call: Call): string | undefined | Promise<string | undefined>
+}
+
+/** What a profile demands of the proofs by which its clients show that they hold a key, beyond RFC 9449: of several rules each holds. */
+export interface ProofRule {
+  /** Of its own. */
+  readonly name: string
+  /** Undefined for a client that the rule is not about. */
+  narrow(client: Client): ProofDemand | undefined
+}
+
+export interface ProofDemand {
+  /** The only JWS algorithms, of those that are taken; default all of them. */
+  readonly algorithms?: readonly string[]
 }

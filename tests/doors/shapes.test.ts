@@ -58,6 +58,7 @@ const refused: readonly (readonly [registers: string, sentence: string])[] = [
     `oauth.add('requestObjectRule', { name: 'mine' })`,
     'The requestObjectRule mine has no narrow, which must be a function.',
   ],
+  [`oauth.add('proofRule', { name: 'mine' })`, 'The proofRule mine has no narrow, which must be a function.'],
   [`oauth.add('policy', { check: ${async} })`, 'A policy must be a function.'],
   [
     `oauth.add('representation', { name: 'signed', of: '/introspection', applies: () => true, render: ${async} })`,

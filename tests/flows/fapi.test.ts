@@ -3,13 +3,15 @@
  * DPoP, at a server that is held to the profile, and as one client among others.
  */
 import { randomUUID } from 'node:crypto'
+import { exportJWK, importJWK } from 'jose'
 import * as openid from 'openid-client'
 import { describe, expect, test } from 'vitest'
 import { assertionOf, ASSERTION_TYPE, createAssertionKey, inSeconds } from '../support/client-assertions.ts'
-import { createDpopKey, prove } from '../support/dpop.ts'
+import { createDpopKey, type DpopKey, prove } from '../support/dpop.ts'
 import { requestObject } from '../support/request-objects.ts'
+import { basic } from '../support/requests.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { ALICE, goThrough, REDIRECT_URI, SEED } from '../support/sign-in.ts'
+import { ALICE, goThrough, REDIRECT_URI, SEED, WEB } from '../support/sign-in.ts'
 import { createUserAgent } from '../support/user-agent.ts'
 
 const key = await createAssertionKey('one', 'PS256')
@@ -18,6 +20,7 @@ const bank = {
   client_id: 'bank',
   token_endpoint_auth_method: 'private_key_jwt',
   redirect_uris: [REDIRECT_URI],
+  grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
   scope: ['read_books'],
   jwks: { keys: [key.jwk, weak.jwk] },
 }
@@ -140,6 +143,42 @@ describe.each(SERVERS)('%s', (_what, server) => {
     expect(pushed.status).toBe(status)
   })
 
+  const asksWith = async (dpopKey: DpopKey) =>
+    server.post(
+      '/token',
+      { grant_type: 'client_credentials', ...(await proof(server)) },
+      { dpop: await prove(dpopKey, { method: 'POST', url: `${server.url}/token` }) },
+    )
+
+  test.each(['ES384', 'ES512', 'PS384', 'PS512'])('a proof by %s is refused (§5.4.1)', async (algorithm) => {
+    const dpopKey = await createDpopKey(algorithm)
+    expect(await (await asksWith(dpopKey)).json()).toMatchObject({ error: 'invalid_dpop_proof' })
+    const pushed = await server.post(
+      '/par',
+      { ...PLAIN, ...CHALLENGE, ...(await proof(server)) },
+      { dpop: await prove(dpopKey, { method: 'POST', url: `${server.url}/par` }) },
+    )
+    expect(await pushed.json()).toMatchObject({ error: 'invalid_dpop_proof' })
+  })
+
+  test.each(['ES256', 'PS256', 'Ed25519'])('a proof by %s is taken', async (algorithm) => {
+    expect((await asksWith(await createDpopKey(algorithm))).status).toBe(200)
+  })
+
+  test('a key that could sign by another algorithm does not, where its token is shown', async () => {
+    const dpopKey = await createDpopKey('PS256')
+    const { access_token: token } = (await (await asksWith(dpopKey)).json()) as { access_token: string }
+    const privateKey = (await importJWK(await exportJWK(dpopKey.privateKey), 'PS512')) as CryptoKey
+    const refusalBy = async (by: DpopKey) => {
+      const dpop = await prove(by, { method: 'GET', url: `${server.url}/userinfo`, token })
+      const response = await server.get('/userinfo', { authorization: `DPoP ${token}`, dpop })
+      return /error="([^"]+)"/.exec(response.headers.get('www-authenticate')!)?.[1]
+    }
+    expect(await refusalBy({ ...dpopKey, algorithm: 'PS512', privateKey })).toBe('invalid_dpop_proof')
+    // Of a token that is for no user.
+    expect(await refusalBy(dpopKey)).not.toBe('invalid_dpop_proof')
+  })
+
   test('a client that could not be held to it is not registered', async () => {
     const { clients } = server.server.oauth
     const fapi = { ...bank, client_id: randomUUID(), profile: 'fapi-2.0' }
@@ -164,6 +203,12 @@ async function proof(server: TestServer): Promise<Record<string, string>> {
   return { client_assertion, client_assertion_type: ASSERTION_TYPE }
 }
 
+test('proofs of other clients may be by any algorithm', async () => {
+  const dpop = await prove(await createDpopKey('ES512'), { method: 'POST', url: `${one.url}/token` })
+  const headers = { ...basic(WEB.client_id, WEB.client_secret), dpop }
+  expect((await one.post('/token', { grant_type: 'client_credentials' }, headers)).status).toBe(200)
+})
+
 test('the server offers no more than its clients may use', async () => {
   const offered = (await (await whole.get('/.well-known/openid-configuration')).json()) as Record<
     string,
@@ -176,6 +221,13 @@ test('the server offers no more than its clients may use', async () => {
     id_token_signing_alg_values_supported: expect.not.arrayContaining(['RS256']) as string[],
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
+    dpop_signing_alg_values_supported: ['ES256', 'Ed25519', 'EdDSA', 'PS256'],
   })
   expect(offered['token_endpoint_auth_methods_supported']).not.toContain('client_secret_basic')
+  const resource = await whole.get('/.well-known/oauth-protected-resource')
+  expect(await resource.json()).toMatchObject({
+    dpop_signing_alg_values_supported: offered['dpop_signing_alg_values_supported'],
+  })
+  const { headers } = await whole.get('/userinfo')
+  expect(headers.get('www-authenticate')).toContain('algs="ES256 Ed25519 EdDSA PS256"')
 })

@@ -46,6 +46,17 @@ test('where the key is revoked, nobody is left with its signature', async () => 
   expect(await verify((await read()).signed_metadata)).toMatchObject({ payload: { issuer: server.url } })
 })
 
+test('under a profile that has no RS256, it is by another key, and by the next of that', async () => {
+  const held = await startServer({ OIDC_SIGNED_METADATA: 'true', OIDC_PROFILE: 'fapi-2.0' })
+  const signature = async () => {
+    const { signed_metadata: jwt } = (await (await held.get(WELL_KNOWN)).json()) as Document
+    return decodeProtectedHeader(jwt)
+  }
+  expect(await signature()).toMatchObject({ alg: 'ES256', typ: 'metadata+jwt' })
+  const { kid } = await held.server.oauth.keys.rotate('ES256', 0)
+  await expect.poll(signature).toMatchObject({ alg: 'ES256', kid })
+})
+
 test('it is there only where it is asked for', async () => {
   const plain = await startServer()
   expect(await (await plain.get(WELL_KNOWN)).json()).not.toHaveProperty('signed_metadata')

@@ -46,6 +46,8 @@ export interface Wanted {
   readonly thumbprint?: string
   /** Whether it needs a nonce of ours. */
   readonly nonce: boolean
+  /** The only algorithms, of those that are taken at all; default all of them. */
+  readonly algorithms?: readonly string[]
 }
 
 export interface Proofs {
@@ -60,9 +62,9 @@ export interface Proofs {
 export function createProofs({ origins, algorithms, nonces, once, now }: ProofsOptions): Proofs {
   const keys = createProofKeys()
 
-  function keyOf({ header, algorithm }: UnverifiedJwt): VerificationKey {
+  function keyOf({ header, algorithm }: UnverifiedJwt, taken: readonly string[]): VerificationKey {
     if (header['typ'] !== 'dpop+jwt') throw refused('has another typ than dpop+jwt')
-    if (!algorithms.includes(algorithm)) throw refused('is signed by an algorithm that is not accepted')
+    if (!taken.includes(algorithm)) throw refused('is signed by an algorithm that is not accepted')
     const key = keys.read(header['jwk'], algorithm)
     if (key === undefined) throw refused('has no public key of its algorithm in jwk')
     return key
@@ -104,11 +106,11 @@ export function createProofs({ origins, algorithms, nonces, once, now }: ProofsO
   }
 
   return {
-    async assert(request, reply, { token, thumbprint, nonce: isNeeded }) {
+    async assert(request, reply, { token, thumbprint, nonce: isNeeded, algorithms: taken = algorithms }) {
       const proof = request.headers['dpop']
       if (typeof proof !== 'string') throw refused('is missing')
       const decoded = decode(proof)
-      const key = keyOf(decoded)
+      const key = keyOf(decoded, taken)
       const { claims } = decoded
       const { jti, iat, nonce } = claims
       if (!isText(jti, LONGEST.jti)) throw refused('has no jti, or one that is too long')

@@ -65,7 +65,14 @@ export const flow = {
       grant_types_supported: containing('authorization_code', 'refresh_token', 'client_credentials'),
       claims_parameter_supported: true,
     })
-    for (const member of ['token_endpoint_auth', 'id_token', 'request_object', 'authorization', 'userinfo']) {
+    for (const member of [
+      'token_endpoint_auth',
+      'id_token',
+      'request_object',
+      'authorization',
+      'userinfo',
+      'dpop',
+    ]) {
       const algorithms = document![`${member}_signing_alg_values_supported`] as string[]
       expect([member, algorithms]).toEqual([member, containing('ES256')])
       expect([member, algorithms.filter((one) => !ALGORITHMS.includes(one))]).toEqual([member, []])
