@@ -49,7 +49,7 @@ export function createOverPage({ oauth, browser }: FastifyInstance, store: Inter
    * A new start: where the app begins one by itself (OpenID Connect Core §4), its home page, or else the same request
    * once more, checked as any that comes; the app knows it by its `state`.
    */
-  async function wayToApp(asked: Asked, call: BrowserCall, over: WhyOver): Promise<Explanation> {
+  async function wayToApp(asked: Asked, call: BrowserCall): Promise<Explanation> {
     const request = await store.revive(asked)
     const { name: app } = clientView(request)
     const to = (uri: string): Explanation => ({
@@ -61,8 +61,8 @@ export function createOverPage({ oauth, browser }: FastifyInstance, store: Inter
     if (isOurs(request)) return { ways: [{ uri: String(asked.state['returnTo']), text: message('Go on') }] }
     // Without one there is nothing to begin again: what asked is elsewhere, as a device is.
     if (request.redirectUri === undefined) return {}
-    // One that is answered once has had its answer: the app pushes another.
-    if ('spends' in request && over === 'done') return {}
+    // One that is answered once has had its answer, or would find none to give: the app pushes another.
+    if ('spends' in request) return {}
     return to(store.addressOf(await beginAgain(asked, request, call)))
   }
 
@@ -83,7 +83,7 @@ export function createOverPage({ oauth, browser }: FastifyInstance, store: Inter
     const { why, asked } = over
     const wayOn = why === 'elsewhere' ? wayHere : wayToApp
     // An app that is gone, or may be answered no more, is not gone back to.
-    const way = asked === undefined ? {} : await wayOn(asked, call, why).catch(() => ({}))
+    const way = asked === undefined ? {} : await wayOn(asked, call).catch(() => ({}))
     logFailure(over, call.request)
     return showError(over, call.reply, { words: WORDS[why], ...way })
   }

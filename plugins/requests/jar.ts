@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import type { AuthorizationRequest } from '../../src/doors/approval.ts'
 import type { SourcedRequest } from '../../src/doors/authorization-requests.ts'
 import type { Client } from '../../src/doors/client.ts'
 import { OutboundError, type OutboundRequest } from '../../src/doors/outbound.ts'
@@ -164,12 +165,14 @@ async function jar(fastify: FastifyInstance): Promise<void> {
       return read(await download(String(uri)), client, 'request_uri')
     },
   })
+  function assertSigned({ client, sources = [] }: Pick<AuthorizationRequest, 'client' | 'sources'>): void {
+    if (mustSign(client) && !sources.some((source) => source === BY_VALUE || source === BY_REFERENCE))
+      throw new OAuthError('invalid_request', 'the request must be a signed request object')
+  }
   oauth.add('authorizationCheck', {
     name: 'signed_request_object',
-    check({ client, sources }) {
-      if (mustSign(client) && !sources.some((source) => source === BY_VALUE || source === BY_REFERENCE))
-        throw new OAuthError('invalid_request', 'the request must be a signed request object')
-    },
+    check: assertSigned,
+    review: assertSigned,
   })
 }
 

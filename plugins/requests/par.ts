@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { answer } from '../../src/doors/answer.ts'
+import type { AuthorizationRequest } from '../../src/doors/approval.ts'
 import type { Spend } from '../../src/doors/facts.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
@@ -93,14 +94,15 @@ async function par(fastify: FastifyInstance): Promise<void> {
     },
   })
 
-  oauth.add('authorizationCheck', {
-    name: 'pushed',
-    check({ client: { metadata }, sources }) {
-      const must = isRequired || metadata['require_pushed_authorization_requests'] === true
-      if (must && !sources.includes(PUSHED))
-        throw new OAuthError('invalid_request', 'the request must be pushed')
-    },
-  })
+  function assertPushed({
+    client: { metadata },
+    sources = [],
+  }: Pick<AuthorizationRequest, 'client' | 'sources'>): void {
+    const must = isRequired || metadata['require_pushed_authorization_requests'] === true
+    if (must && !sources.includes(PUSHED))
+      throw new OAuthError('invalid_request', 'the request must be pushed')
+  }
+  oauth.add('authorizationCheck', { name: 'pushed', check: assertPushed, review: assertPushed })
 }
 
 function contextOf(handle: string): string {

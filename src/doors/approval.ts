@@ -46,6 +46,8 @@ export interface AnsweredRequest {
 export interface AuthorizationRequest extends ApprovalRequest, AnsweredRequest {
   readonly redirectUri: string
   readonly responseType: string
+  /** The keys of the request sources that it came by, first to last; absent where it was sent as it is. */
+  readonly sources?: readonly string[]
   /** What its source says is spent with its answer. */
   readonly spends?: readonly Spend[]
 }

@@ -7,11 +7,15 @@ import { open, seal } from '../../plugins/interaction/asked.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { newBrowserContext, noBrowser } from '../support/browser.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
+import { createAssertionKey } from '../support/client-assertions.ts'
 import { shownError } from '../support/error-page.ts'
+import { addressWith, push } from '../support/pushed.ts'
+import { requestObject } from '../support/request-objects.ts'
 import { startServer } from '../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, goThrough, SEED, WEB } from '../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
 
+const key = await createAssertionKey()
 const BLAME = /This is not your fault|the app that sent you here/
 const { client_id: _, ...rest } = WEB
 const client = (client_id: string, more: object = {}) => ({
@@ -92,14 +96,20 @@ describe('after signing in', () => {
   }) // prettier-ignore
 })
 
-test('a page that was open for too long says so, and leads to a new start', async () => {
-  const agent = createUserAgent(server.url)
-  const login = await agent.get(authorizationUrl(server, { client_id: 'plain' }))
-  const address = new URL(login.url)
+/** Its address, as it is when it has been open for too long. */
+function tooOld({ url }: Page): URL {
+  const address = new URL(url)
   const [id, { box }] = [address.pathname.split('/').at(-1)!, kernelOf(server.server)]
   const asked = open(box, id, address.searchParams.get('request')!)!
   expect(asked.until - Date.now()).toBeGreaterThan(3_590_000)
   address.searchParams.set('request', seal(box, id, { ...asked, until: Date.now() - 1 }))
+  return address
+}
+
+test('a page that was open for too long says so, and leads to a new start', async () => {
+  const agent = createUserAgent(server.url)
+  const login = await agent.get(authorizationUrl(server, { client_id: 'plain' }))
+  const address = tooOld(login)
   const form = findForm(login, 'login')!
   const late = await agent.get(address)
   const posted = await agent.post(form.action.replace(/\?.*/, address.search), form.fields)
@@ -108,6 +118,41 @@ test('a page that was open for too long says so, and leads to a new start', asyn
     expect(page.body).not.toMatch(BLAME)
     expect(findForm(await agent.get(wayOn(page)[0]), 'login')).toBeDefined()
   }
+})
+
+test('one whose request is answered once leads to none that nobody could answer', async () => {
+  const agent = createUserAgent(server.url)
+  for (const [id, way] of [
+    ['plain', [`${server.url}/`, 'Go to the start page']],
+    ['homely', ['https://app.example/home', 'Continue to Book club']],
+  ] as const) {
+    const login = await agent.get(server.url + addressWith(await push(server, {}, id), id))
+    const late = await agent.get(tooOld(login))
+    expect([late.status, late.body]).toEqual([400, expect.stringContaining('This page is too old')])
+    expect(wayOn(late)).toEqual(way)
+    expect(late.body).not.toContain('/interaction/')
+  }
+})
+
+describe('a new start of a request that its app may not send like this any more comes to nothing', () => {
+  test.each(['require_pushed_authorization_requests', 'require_signed_request_object'])(
+    '%s',
+    async (member) => {
+      const agent = createUserAgent(server.url)
+      const { clients } = server.server.oauth
+      await clients.create({ ...client(member), jwks: { keys: [key.jwk] } })
+      const login = await agent.get(authorizationUrl(server, { client_id: member }))
+      const request = await requestObject(key, member, server.url)
+      const pushed = addressWith(await push(server, { request, client_id: member }, member), member)
+      const other = createUserAgent(server.url)
+      const good = await other.get(server.url + pushed)
+      await clients.update(member, { [member]: true })
+      const begun = await agent.get(wayOn(await agent.get(tooOld(login)))[0])
+      expect(answerOf(await goThrough(agent, begun)).get('error')).toBe('invalid_request')
+      // What came as it must goes on.
+      expect(answerOf(await goThrough(other, good)).has('code')).toBe(true)
+    },
+  )
 })
 
 test('of an app that may be answered no more, and of an address that says nothing, it leads home', async () => {

@@ -54,14 +54,19 @@ export function createAuthorizationRequests(
   }
 
   const read: AuthorizationRequests['read'] = async (found, address) => {
-    const { client, wire, repeated, spends } = found
+    const { client, wire, repeated, sources, spends } = found
     if (repeated.size > 0) throw new OAuthError('invalid_request', 'a parameter is repeated')
     assertLengths(wire)
     await check(found)
     const { scopes, ...approval } = await approvals.parse(client, wire)
     const responseType = orderedResponseType(wire['response_type'] as string)
     const asked = { ...approval, scopes: scopesFor(responseType, scopes), responseType }
-    return { ...address, ...asked, ...(spends === undefined ? {} : { spends }) }
+    return {
+      ...address,
+      ...asked,
+      ...(sources.length === 0 ? {} : { sources }),
+      ...(spends === undefined ? {} : { spends }),
+    }
   }
 
   return {
