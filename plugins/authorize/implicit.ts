@@ -12,8 +12,11 @@ import type { Client } from '../../src/doors/client.ts'
 import type { Granted } from '../../src/doors/facts.ts'
 import type { BesideIdToken } from '../../src/doors/id-tokens.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { OAuthError } from '../../src/protocol/errors.ts'
+import type { Bag } from '../../src/protocol/bag.ts'
+import { metadataError, OAuthError } from '../../src/protocol/errors.ts'
+import { reason } from '../../src/protocol/message.ts'
 import { answersWithTokens, asksFor } from '../../src/protocol/response-type.ts'
+import { Type } from '../../src/protocol/schema.ts'
 import { parseScope } from '../../src/protocol/scope.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import { demandsBinding } from '../../src/services/tokens/demanded-bindings.ts'
@@ -26,6 +29,7 @@ async function implicit(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   const { audiences, authorizationCodes: codes, config, doors, givenBeside, tokenIssuer } = kernelOf(fastify)
   if (!config.OIDC_IMPLICIT) return
+  if (config.production) oauth.extendClientMetadata(Type.Object({}), assertWebAddresses)
 
   async function idToken(
     granted: Granted,
@@ -91,6 +95,22 @@ async function implicit(fastify: FastifyInstance): Promise<void> {
       if (demandsBinding(client, await audiences.resolve(client, given, resources))) throw cannotBeBound()
     },
   })
+}
+
+/** OpenID Connect Registration §2, where apps are not on the machine of who develops them. */
+function assertWebAddresses({ application_type: kind, grant_types: grants, redirect_uris: uris }: Bag): void {
+  if (kind === 'native' || !(grants as readonly string[]).includes(IMPLICIT)) return
+  const isOfWeb = (uri: string): boolean => {
+    const { protocol, hostname } = new URL(uri)
+    return protocol === 'https:' && hostname !== 'localhost'
+  }
+  if (!(uris as readonly string[]).every(isOfWeb))
+    throw metadataError(
+      'redirect_uris',
+      reason(
+        'must use https and not localhost with the grant type implicit, unless application_type is native',
+      ),
+    )
 }
 
 /** OpenID Connect Registration §2. */

@@ -316,3 +316,36 @@ test('without the setting, and without the plugin, none of it is there', async (
     expect(plain.output()).toContain('nothing serves it')
   }
 }) // prettier-ignore
+
+describe('the addresses of a web app of the implicit grant (OpenID Connect Registration §2)', async () => {
+  const settings = { OIDC_IMPLICIT: 'true', OIDC_REGISTRATION: 'open' }
+  const production = await startServer(
+    { ...settings, NODE_ENV: 'production', OIDC_ISSUER: 'https://id.example' },
+    { seed: {} },
+  )
+  const development = await startServer(settings, { seed: {} })
+
+  async function register(on: typeof production, redirectUri: string, more: object = {}) {
+    const metadata = { redirect_uris: [REDIRECT_URI, redirectUri], response_types: ['id_token token'], ...more }
+    const { statusCode, body } = await on.server.inject({ method: 'POST', url: '/register', payload: metadata })
+    const { error } = JSON.parse(body) as { error?: string }
+    return error ?? statusCode
+  }
+
+  test.each(['http://localhost/cb', 'http://127.0.0.1:8080/cb', 'https://localhost/cb', 'com.example.app:/cb'])(
+    '%s is none in production',
+    async (uri) => {
+      expect(await register(production, uri)).toBe('invalid_redirect_uri')
+      expect(await register(production, uri, { application_type: 'web', response_types: ['code id_token'] })).toBe('invalid_redirect_uri')
+      await expect(production.server.oauth.clients.create({ redirect_uris: [uri], response_types: ['id_token'] })).rejects.toThrow('redirect_uris')
+    },
+  )
+
+  test('of apps on a device, of those that ask for a code alone, and in development, as ever', async () => {
+    const uri = 'http://localhost/cb'
+    expect(await register(production, 'https://intranet.example/cb')).toBe(201)
+    expect(await register(production, uri, { application_type: 'native' })).toBe(201)
+    expect(await register(production, uri, { response_types: ['code'] })).toBe(201)
+    expect(await register(development, uri)).toBe(201)
+  })
+}) // prettier-ignore
