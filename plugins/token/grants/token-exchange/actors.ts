@@ -2,6 +2,7 @@
 import { allBehind, MOST_BEHIND } from '../../../../src/doors/parents.ts'
 import type { Client } from '../../../../src/doors/client.ts'
 import type { Granted } from '../../../../src/doors/facts.ts'
+import type { Bag } from '../../../../src/protocol/bag.ts'
 import type { Actor, Parent } from '../../../../src/protocol/facts.ts'
 import { isObject } from '../../../../src/protocol/json.ts'
 import { refused, type Source } from './source.ts'
@@ -9,12 +10,13 @@ import { refused, type Source } from './source.ts'
 /** Exchanges in a row, and actors in a line. */
 export const LONGEST = 4
 
-/** `may_act` of the subject's token names who alone may. */
-export function assertMayAct({ mayAct }: Source, { sub }: Actor, { clientId }: Client): void {
+/** `may_act` of the subject's token names who alone may; by `iss`, at which server. */
+export function assertMayAct({ mayAct }: Source, { sub }: Actor, { clientId }: Client, issuer: string): void {
   if (mayAct === undefined) return
-  const named = isObject(mayAct) ? mayAct : {}
-  const isNamed = named['sub'] === sub && (named['client_id'] ?? clientId) === clientId
-  if (!isNamed) throw refused('its may_act names somebody else')
+  const named: Bag = isObject(mayAct) ? mayAct : {}
+  const { iss = issuer, client_id: by = clientId } = named
+  if (named['sub'] !== sub || iss !== issuer || by !== clientId)
+    throw refused('its may_act names somebody else')
 }
 
 /** Throws where one exchange more would be too many; `behind` is what it would end with. */

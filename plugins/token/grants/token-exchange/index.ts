@@ -83,7 +83,7 @@ async function tokenExchange(fastify: FastifyInstance): Promise<void> {
         }
         const { delegation, ...allowed } = await decide(client, source, acting, wanted)
         const actor: Actor = { sub: acting?.sub ?? client.clientId }
-        assertMayAct(source, actor, client)
+        assertMayAct(source, actor, client, oauth.issuer)
         const parent = behind(source, acting)
         assertShortEnough(source, parent)
         return {

@@ -203,6 +203,8 @@ describe('what is no good token is refused', () => {
     expect(await exchange(server, DESK, back)).toMatchObject(invalid('invalid_request'))
     expect(await exchange(server, DESK, await named({ sub: 'desk', client_id: 'back' }))).toMatchObject(invalid('invalid_request'))
     expect(await exchange(server, DESK, await named({}))).toMatchObject(invalid('invalid_request'))
+    expect(await exchange(server, DESK, await named({ iss: 'https://other.example', sub: 'desk' }))).toMatchObject(invalid('invalid_request'))
+    expect(await exchange(server, DESK, await named({ iss: server.url, sub: 'desk' }))).toMatchObject({ status: 200 })
   }) // prettier-ignore
 
   test('types that are not known, and an actor by halves', async () => {

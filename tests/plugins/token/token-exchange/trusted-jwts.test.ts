@@ -153,6 +153,8 @@ describe('a JWT is refused', () => {
     ['whose address is not verified', { email_verified: false }, {}, 'not verified'],
     ['that says who acts', { act: { sub: 'x' } }, {}, 'its act'],
     ['whose may_act names another', { may_act: { sub: 'back' } }, {}, 'may_act'],
+    ['whose may_act names one of another server', { may_act: { iss: PARTNER, sub: 'desk' } }, {}, 'may_act'],
+    ['whose may_act has an iss that is none', { may_act: { iss: null, sub: 'desk' } }, {}, 'may_act'],
     ['whose may_act is nothing', { may_act: 7 }, {}, 'may_act'],
     ['that is bound to nothing', { cnf: null }, {}, 'bound to a key'],
     ['that is an ID-JAG', {}, { typ: 'oauth-id-jag+jwt' }, 'typ is another'],
