@@ -77,7 +77,7 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
       sizeLimit: 2,
     })
     return searchEntries.map((found) => {
-      const entry = toEntry(found, config)
+      const entry = toEntry(found, config, log)
       if (entry === null)
         throw new DirectoryFailure(
           'unusable',

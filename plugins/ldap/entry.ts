@@ -1,7 +1,10 @@
 /** What is read of somebody's entry: by which attribute they stay themselves, what they are called, and whether they may sign in there. */
+import type { FastifyBaseLogger } from 'fastify'
 import type { Entry as Found } from 'ldapts'
+import { StandardClaims } from '../../src/protocol/claims.ts'
 import { namingAttributes } from '../../src/protocol/ldap-filter.ts'
 import { isMailAddress } from '../../src/protocol/mail-address.ts'
+import { misfitOf } from '../../src/protocol/schema.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { asTyped } from '../pages/profile-fields.ts'
 
@@ -37,8 +40,8 @@ export function attributesOf(config: LdapConfig): string[] {
   return [...new Set([...own, 'cn', 'givenName', 'sn', 'memberOf', ...DISABLED])]
 }
 
-/** Null for one that has no value by which it could be known again. */
-export function toEntry(found: Found, config: LdapConfig): Entry | null {
+/** Null for one that has no value by which it could be known again. What cannot be kept here is left out, and told of. */
+export function toEntry(found: Found, config: LdapConfig, log: FastifyBaseLogger): Entry | null {
   const values = new Map<string, readonly Buffer[]>()
   for (const [name, given] of Object.entries(found))
     if (name !== 'dn')
@@ -56,26 +59,36 @@ export function toEntry(found: Found, config: LdapConfig): Entry | null {
   const id = bytesOf(config.idAttribute)
   if (id.length !== 1 || id[0]!.length === 0) return null
   const isBinary = BINARY.has(config.idAttribute.toLowerCase())
-  const email = first(config.emailAttribute)
   const said = {
     name: first(config.nameAttribute) ?? first('cn'),
     given_name: first('givenName'),
     family_name: first('sn'),
+    email: first(config.emailAttribute),
   }
-  const known = Object.entries(said).filter(([, value]) => value !== undefined)
+  const claims = keepable(said)
+  const left = OWNED.filter((name) => said[name] !== undefined && !(name in claims))
+  if (left.length > 0) log.warn({ dn: found.dn, claims: left }, 'not taken over from the directory')
   return {
     dn: found.dn,
     subject: id[0]!.toString(isBinary ? 'hex' : 'utf8'),
     username: first(config.usernameAttribute) ?? null,
-    // As if they had typed it: what the profile page would refuse reaches no app by another door.
-    claims: {
-      ...(asTyped(Object.fromEntries(known)) as Record<string, string>),
-      ...(email !== undefined && isMailAddress(email) ? { email } : {}),
-    },
+    claims,
     memberOf: valuesOf('memberOf'),
     isDisabled: isDisabled(valuesOf),
     valuesOf,
   }
+}
+
+/** As if they had typed it: what the profile page would refuse reaches no app by another door. */
+function keepable(
+  said: Readonly<Record<(typeof OWNED)[number], string | undefined>>,
+): Record<string, string> {
+  const fitting = OWNED.flatMap((name) => {
+    const value = said[name]
+    if (value === undefined || misfitOf(StandardClaims.properties[name], value) !== undefined) return []
+    return name === 'email' && !isMailAddress(value) ? [] : [[name, value] as const]
+  })
+  return asTyped(Object.fromEntries(fitting)) as Record<string, string>
 }
 
 function isDisabled(valuesOf: (attribute: string) => readonly string[]): boolean {

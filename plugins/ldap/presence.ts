@@ -32,6 +32,8 @@ export interface SyncReport {
   readonly withheld: readonly string[]
   /** The last administrators: they are gone there, and not here. */
   readonly kept: readonly string[]
+  /** User names of who could not be brought up to date, which is in the log. */
+  readonly failed: readonly string[]
 }
 
 /** Users whose last look is remembered. */
@@ -134,19 +136,33 @@ export function createPresence(
     },
     async sync({ force = false } = {}) {
       const absent: User[] = []
-      let count = 0
-      for await (const { user, link } of linked()) {
-        count++
-        const person = await directory.get(link.value.subject)
-        if (person !== null) await people.update(user, person)
-        else if (!user.disabled) absent.push(user)
+      const failed: string[] = []
+      /** What is wrong with one of them keeps no other here. */
+      async function each(user: User, work: () => Promise<unknown>): Promise<void> {
+        try {
+          await work()
+        } catch (error) {
+          if (error instanceof DirectoryFailure) throw error
+          log.error({ user: user.id, err: error }, 'somebody of the directory cannot be brought up to date')
+          failed.push(user.username)
+        }
       }
-      if (!force && absent.length > FEW && absent.length * 2 > count)
-        return { seen: count, gone: [], withheld: absent.map(({ username }) => username), kept: [] }
+      let seen = 0
+      for await (const { user, link } of linked()) {
+        seen++
+        await each(user, async () => {
+          const person = await directory.get(link.value.subject)
+          if (person !== null) await people.update(user, person)
+          else if (!user.disabled) absent.push(user)
+        })
+      }
       const gone: string[] = []
       const kept: string[] = []
-      for (const user of absent) ((await leave(user)) === 'kept' ? kept : gone).push(user.username)
-      return { seen: count, gone, withheld: [], kept }
+      if (!force && absent.length > FEW && absent.length * 2 > seen)
+        return { seen, gone, withheld: absent.map(({ username }) => username), kept, failed }
+      for (const user of absent)
+        await each(user, async () => ((await leave(user)) === 'kept' ? kept : gone).push(user.username))
+      return { seen, gone, withheld: [], kept, failed }
     },
   }
 }

@@ -74,7 +74,7 @@ export function ldapCommand(): Command {
   ).action(async ({ json, force = false }: Options) =>
     withDirectory(async ({ ldap }) => {
       const report = await ldap.presence.sync({ force })
-      const { seen, gone, kept, withheld } = report
+      const { seen, gone, kept, withheld, failed } = report
       if (withheld.length > 0)
         throw new ConfigError(
           `${withheld.length} of ${seen} accounts would be disabled, so none was: look at LDAP_BASE_DN and LDAP_USER_FILTER, or say --force.`,
@@ -83,8 +83,10 @@ export function ldapCommand(): Command {
         `${seen} accounts are linked with the directory.`,
         ...gone.map((name) => `${name} is gone from there: disabled.`),
         ...kept.map((name) => `${name} is gone from there, and is the last administrator: not disabled.`),
+        ...failed.map((name) => `${name} could not be brought up to date: the log says why.`),
       ]
-      print({ seen, gone, kept }, lines, json)
+      print({ seen, gone, kept, failed }, lines, json)
+      if (failed.length > 0) process.exitCode = 1
     }),
   )
   return command

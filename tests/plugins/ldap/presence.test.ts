@@ -129,6 +129,45 @@ test('who is linked by another attribute is not asked about', async () => {
   expect(await ldap.presence.sync({ force: true })).toMatchObject({ seen: 0, gone: [] })
 })
 
+test('what is too long to be kept is left out, and keeps neither them from getting in nor others from leaving', async () => {
+  const { directory, people, presence } = server.server.ldap
+  const long = 'n'.repeat(257)
+  find = (question) => {
+    const isAda = question.text.includes('ada')
+    const more = { displayName: long, givenName: 'Ada', sn: long, mail: `a@${'e'.repeat(300)}.org` }
+    const dn = `uid=ada,${BASE}`
+    return isAda
+      ? [entry(question, dn, { uid: 'ada', cn: 'ada', entryUUID: 'id-of-ada', ...more })]
+      : withoutCleo(question)
+  }
+  await server.server.oauth.users.enable({ id: cleo })
+  expect(await presence.sync()).toMatchObject({ gone: ['cleo'], failed: [] })
+  const account = await people.admit((await directory.find('ada'))!)
+  expect(account).toMatchObject({ user: { id: ada, claims: { given_name: 'Ada' } } })
+  expect(server.output()).toMatch(
+    /"claims":\["name","family_name","email"\].*not taken over from the directory/,
+  )
+})
+
+test('who cannot be brought up to date keeps nobody else here, and is told of', async () => {
+  const { server: fastify } = server
+  find = withoutCleo
+  await fastify.oauth.users.enable({ id: cleo })
+  const presence = createPresence(fastify, {
+    ...fastify.ldap,
+    config: ldapConfig(kernelOf(fastify).config)!,
+    people: {
+      ...fastify.ldap.people,
+      update: async () => {
+        throw new Error('for a reason of its own')
+      },
+    },
+  })
+  expect(await presence.sync()).toMatchObject({ gone: ['cleo'], failed: ['ada'] })
+  expect((await fastify.oauth.users.get(cleo)).disabled).toBe(true)
+  expect(server.output()).toContain('for a reason of its own')
+})
+
 test('that too many ask says nothing of who is there: it is said to who asks', async () => {
   const { server: fastify } = server
   const full = async () => {
