@@ -53,17 +53,22 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
     return owner === null ? null : users.get(owner)
   }
 
-  /** Its addresses count as verified where an operator says so. */
-  const emailOf = ({ claims }: Person): Record<string, unknown> =>
-    claims['email'] === undefined ? {} : { email: claims['email'], email_verified: config.trustEmail }
+  /** Addresses count as verified where an operator says so; not one by which somebody else signs in as their user name. */
+  async function isProven(email: string, self?: User): Promise<boolean> {
+    if (!config.trustEmail) return false
+    const named = await users.find(email)
+    return named === null || named.id === self?.id
+  }
 
   async function register(person: Person): Promise<Account> {
-    const { username } = person
+    const { username, claims } = person
+    const { email } = claims
     if (username === null || chosenUsernameProblem(username) !== undefined) return { refused: 'nameless' }
     // What looks like an address is only taken where it is theirs: somebody else may sign in by it.
-    const isTheirs = config.trustEmail && username.toLowerCase() === person.claims['email']?.toLowerCase()
+    const isTheirs = config.trustEmail && username.toLowerCase() === email?.toLowerCase()
     if (username.includes('@') && !isTheirs) return { refused: 'nameless' }
-    const members = { ...person.claims, ...emailOf(person), roles: rolesOf(person), username }
+    const proof = email === undefined ? {} : { email_verified: await isProven(email) }
+    const members = { ...claims, ...proof, roles: rolesOf(person), username }
     try {
       const id = linkIdOf(config, person.subject)
       const user = await links.register(members, id, linkOf(config, person), (owner) =>
@@ -79,23 +84,17 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
   }
 
   /** Undefined where they are so already. */
-  function changesOf(user: User, person: Person): Record<string, unknown> | undefined {
-    const {
-      email,
-      email_verified: isVerified,
-      ...said
-    } = { ...person.claims, ...emailOf(person) } as Record<string, unknown>
+  async function changesOf(user: User, person: Person): Promise<Record<string, unknown> | undefined> {
+    const { email, ...said } = person.claims
     const changes: Record<string, unknown> = {}
     for (const name of OWNED.filter((one) => one !== 'email'))
       if (user.claims[name] !== said[name]) changes[name] = said[name] ?? null
-    const isOther = user.claims['email'] !== email
-    if (isOther)
-      Object.assign(changes, {
-        email: email ?? null,
-        email_verified: email === undefined ? null : isVerified,
-      })
+    if (email === undefined) {
+      if (user.claims['email'] !== undefined) Object.assign(changes, { email: null, email_verified: null })
+    } else if (user.claims['email'] !== email)
+      Object.assign(changes, { email, email_verified: await isProven(email, user) })
     // Who has confirmed it themselves keeps that.
-    else if (email !== undefined && isVerified === true && user.claims['email_verified'] !== true)
+    else if (user.claims['email_verified'] !== true && (await isProven(email, user)))
       changes['email_verified'] = true
     const roles = [...user.roles.filter((role) => !ruled.has(role)), ...rolesOf(person)]
     if (roles.toSorted().join(' ') !== user.roles.toSorted().join(' ')) changes['roles'] = roles
@@ -134,7 +133,7 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
   async function update(user: User, person: Person): Promise<User> {
     let now = user
     for (let tries = 0; ; tries++) {
-      const changes = changesOf(now, person)
+      const changes = await changesOf(now, person)
       if (changes === undefined) return now
       try {
         return await lay(now, changes)

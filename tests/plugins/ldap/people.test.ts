@@ -54,3 +54,22 @@ test('nor is one that they had unverified, and signing in goes on', async () => 
   await ldap.people.admit(fritz)
   expect(await oauth.users.get(user.id)).toEqual(before)
 })
+
+test('an address by which somebody else signs in as their user name is verified for nobody', async () => {
+  const boss = 'boss@example.org'
+  await oauth.users.create({ username: boss })
+  await ldap.people.admit(personOf('gina', { email: boss }))
+  const whose = async () => (await oauth.users.find('gina'))!.claims
+  expect(await whose()).toEqual({ email: boss, email_verified: false })
+  await ldap.people.admit(personOf('gina', { email: 'gina@example.org' }))
+  expect(await whose()).toEqual({ email: 'gina@example.org', email_verified: true })
+  for (let looks = 0; looks < 2; looks++) {
+    await ldap.people.admit(personOf('gina', { email: boss }))
+    expect(await whose()).toEqual({ email: boss, email_verified: false })
+  }
+  expect(await oauth.users.findByEmail(boss)).toBeNull()
+  // Once it is nobody's name any more.
+  await oauth.users.delete(boss)
+  await ldap.people.admit(personOf('gina', { email: boss }))
+  expect(await whose()).toEqual({ email: boss, email_verified: true })
+})
