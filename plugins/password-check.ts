@@ -1,6 +1,6 @@
 /** Whether a password is somebody's, throttled: wherever one is asked for, guesses count together. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { PasswordAnswer, PasswordSource } from '../src/doors/password-source.ts'
+import type { KnownBrowser, PasswordAnswer, PasswordSource } from '../src/doors/password-source.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { usernameKey } from '../src/protocol/username.ts'
 import { LIMITS, type ThrottleLimits } from '../src/services/throttle/throttle-limits.ts'
@@ -58,10 +58,14 @@ export function createSignInCheck(fastify: FastifyInstance): SignInCheck {
   const attempt = createAttempt(fastify)
   const sources = (): PasswordSource[] => [...fastify.oauth.owners('passwordSource').values()]
 
-  async function askOthers(username: string, password: string): Promise<Elsewhere | null> {
+  async function askOthers(
+    username: string,
+    password: string,
+    browser: KnownBrowser,
+  ): Promise<Elsewhere | null> {
     if (password === '') return null
     for (const source of sources()) {
-      const answer = await source.check({ username, password })
+      const answer = await source.check({ username, password }, browser)
       if (answer !== null) return { answer }
     }
     return null
@@ -70,10 +74,11 @@ export function createSignInCheck(fastify: FastifyInstance): SignInCheck {
   return async (username, password, request) => {
     // That it is no password of ours was found out before: that counts, whoever is called so, and whatever keeps the others from answering.
     let unanswered = (): PasswordAnswer => null
+    const browser: KnownBrowser = { markOf: async (whom) => fastify.browser.markOf(request, whom) }
     const found = await attempt(username, request, async (candidate) =>
       candidate.authenticate(password, async () => {
         try {
-          const asked = await askOthers(username, password)
+          const asked = await askOthers(username, password, browser)
           if (asked === null || !('refused' in asked.answer) || asked.answer.status !== 503) return asked
           unanswered = () => asked.answer
         } catch (error) {

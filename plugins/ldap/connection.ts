@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import type { Client } from 'ldapts'
+import { OAuthError } from '../../src/protocol/errors.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 
 /**
@@ -32,7 +33,7 @@ const START_TLS = '1.3.6.1.4.1.1466.20037'
 /** Milliseconds for everything that one question takes. */
 export const PATIENCE = 5000
 
-/** Runs `work` over a connection that is gone afterwards. Throws `DirectoryFailure`. */
+/** Runs `work` over a connection that is gone afterwards. Throws `DirectoryFailure`, and what `work` refuses by itself. */
 export async function withConnection<T>(
   config: LdapConfig,
   work: (connection: Connection) => Promise<T>,
@@ -48,7 +49,7 @@ export async function withConnection<T>(
   try {
     return await Promise.race([ask(config, { sockets, lose }, work), tooLate, lost])
   } catch (error) {
-    throw toFailure(error)
+    throw error instanceof OAuthError ? error : toFailure(error)
   } finally {
     clearTimeout(timer)
     for (const socket of sockets) socket.destroy()

@@ -21,9 +21,14 @@ export interface Person extends Entry {
 export interface Directory {
   /**
    * Whose name and password these are; `expired` where they are right and must be changed there first. Null for an unknown name, a wrong
-   * password, and who may not sign in there: in the same time. Throws `DirectoryFailure`, and `temporarily_unavailable` (503) where too many ask.
+   * password, and who may not sign in there, nor be asked about (`mayReach`, of the subject): in the same time. Throws `DirectoryFailure`, and
+   * `temporarily_unavailable` (503) where too many ask.
    */
-  authenticate(username: string, password: string): Promise<Person | 'expired' | null>
+  authenticate(
+    username: string,
+    password: string,
+    mayReach?: (subject: string | null) => Promise<boolean>,
+  ): Promise<Person | 'expired' | null>
   /** Who is meant by a name; null for nobody, and for more than one. Throws as `authenticate`. */
   find(username: string): Promise<Person | null>
   /**
@@ -165,13 +170,14 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
   }
 
   return {
-    async authenticate(username, password) {
+    async authenticate(username, password, mayReach = async () => true) {
       // RFC 4513 §5.1.2: a bind with a name and no password succeeds, for anybody. What holds NUL ends there for some.
       if (password === '' || password.includes('\0') || password.length > MAX_LENGTH) return null
       if (usernameProblem(username) !== undefined) return null
       return ask(async (connection) => {
         const entry = await named(connection, username.trim())
-        if (entry === null || entry.isDisabled) return pretend(connection)
+        const mayBind = await mayReach(entry?.subject ?? null)
+        if (entry === null || entry.isDisabled || !mayBind) return pretend(connection)
         const isRight = await bind(connection, entry, password)
         if (isRight !== true) return isRight === 'expired' ? isRight : null
         // What people may read of themselves is not what the service may, nor nobody where there is none.

@@ -11,6 +11,7 @@ import { ldapConfig } from '../../src/settings/ldap.ts'
 import { DirectoryFailure } from './connection.ts'
 import { createDirectory, type Directory } from './directory.ts'
 import { OWNED } from './entry.ts'
+import { createGuesses } from './guesses.ts'
 import { createLinks, linkOfUser, type Links } from './links.ts'
 import { createPeople, type People } from './people.ts'
 import { createPresence, type Presence } from './presence.ts'
@@ -34,6 +35,7 @@ const COME_BACK = 60
 async function ldap(fastify: FastifyInstance): Promise<void> {
   const config = ldapConfig(kernelOf(fastify).config)
   if (config === null) return
+  const guesses = createGuesses(fastify, config)
   const directory = createDirectory(config, fastify.log)
   const links = createLinks(fastify)
   const people = createPeople(fastify, config, links)
@@ -41,10 +43,12 @@ async function ldap(fastify: FastifyInstance): Promise<void> {
   fastify.decorate('ldap', { directory, people, presence, links })
 
   const source: PasswordSource = {
-    async check({ username, password }) {
+    async check({ username, password }, browser) {
+      const guess = guesses.of(username, browser)
       try {
-        const person = await directory.authenticate(username, password)
+        const person = await directory.authenticate(username, password, guess.mayReach)
         if (person === null) return null
+        await guess.forgive()
         if (person === 'expired') return { refused: REFUSALS.expired }
         const account = await people.admit(person)
         if ('refused' in account) return { refused: REFUSALS[account.refused] }

@@ -6,9 +6,12 @@ export interface PasswordSource {
   /**
    * Whose name and password these are, as they were typed; the password is never empty, and is not kept. Null for nobody's, in the same time
    * whether there is anybody of this name or not. `refused` is for who has shown who they are and cannot be let in, or where the source does
-   * not answer (`status` 503): then nothing was found out.
+   * not answer (`status` 503): then nothing was found out. `browser` is for a source that bounds guesses by itself.
    */
-  check(typed: { readonly username: string; readonly password: string }): Promise<PasswordAnswer>
+  check(
+    typed: { readonly username: string; readonly password: string },
+    browser: KnownBrowser,
+  ): Promise<PasswordAnswer>
   /** What is theirs of this user, and not ours to change; null for who is none of its people. */
   keeps(userId: string): Promise<KeptElsewhere | null>
   /**
@@ -17,6 +20,12 @@ export interface PasswordSource {
    * while what it found. What has changed there is laid over the user by then. Default true.
    */
   isThere?(userId: string): Promise<boolean>
+}
+
+/** The browser in which it was typed (docs/adr/0033-known-browsers.md). */
+export interface KnownBrowser {
+  /** What shows that the account has signed in with it before; null where nothing does. `whom` is asked where it shows anything at all. */
+  markOf(whom: () => Promise<Pick<User, 'id' | 'username'> | null>): Promise<string | null>
 }
 
 export type PasswordAnswer =

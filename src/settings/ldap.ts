@@ -73,6 +73,13 @@ export const LdapSettings = {
   LDAP_GROUP_BASE_DN: Type.Optional(
     Type.String({ description: 'where groups are looked for; without it in LDAP_BASE_DN' }),
   ),
+  LDAP_GUESSES: Type.Integer({
+    default: 5,
+    minimum: 1,
+    maximum: 30,
+    description:
+      'wrong passwords of somebody that reach the directory in 15 minutes, unless they come from a browser that they have signed in with before: fewer than those after which it locks them',
+  }),
   LDAP_RECHECK: Seconds(
     600,
     0,
@@ -105,6 +112,7 @@ export interface LdapConfig {
   readonly roles: readonly { readonly role: string; readonly group: string }[]
   readonly groupFilter: string | null
   readonly groupBaseDn: string
+  readonly guesses: number
   /** Seconds; 0 for never. */
   readonly recheck: number
   readonly passwordUrl: string | null
@@ -153,6 +161,7 @@ export function ldapConfig(settings: Given): LdapConfig | null {
     roles: rolesOf(settings.LDAP_ROLES ?? ''),
     groupFilter,
     groupBaseDn: settings.LDAP_GROUP_BASE_DN ?? baseDn,
+    guesses: settings.LDAP_GUESSES,
     recheck: settings.LDAP_RECHECK,
     passwordUrl: passwordUrlOf(settings.LDAP_PASSWORD_URL),
   }

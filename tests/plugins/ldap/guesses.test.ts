@@ -1,0 +1,108 @@
+/** A directory locks whose password is guessed at: nobody has it do that to somebody else from here. @needs latchkey-ldap */
+import { beforeEach, expect, test } from 'vitest'
+import { done, entry, startLyingDirectory } from '../../support/lying-directory.ts'
+import { startBeside, startServer } from '../../support/server.ts'
+import { authorizationUrl, goThrough, SEED } from '../../support/sign-in.ts'
+import { createUserAgent, type UserAgent } from '../../support/user-agent.ts'
+
+const BASE = 'dc=example,dc=org'
+const RIGHT = 'analytical engine'
+const WRONG = 'difference engine'
+/** By the uid of whose it was. */
+let binds: string[] = []
+/** It closes each connection then. */
+let isAway = false
+beforeEach(() => {
+  binds = []
+})
+
+const PEOPLE = ['ada', 'bea', 'cleo', 'dora', 'edda', 'fay']
+const { url } = await startLyingDirectory((question) => {
+  if (isAway) return []
+  const uid = PEOPLE.find((one) => question.text.includes(one))
+  if (question.operation === 'search') {
+    const attributes = { uid: uid!, cn: uid!, mail: `${uid}@mail.example`, entryUUID: `id-of-${uid}` }
+    const found = uid === undefined ? [] : [entry(question, `uid=${uid},${BASE}`, attributes)]
+    return [...found, done(question)]
+  }
+  binds.push(uid!)
+  return [done(question, question.text.includes(RIGHT) ? 0 : 49)]
+})
+const one = await startServer(
+  {
+    LDAP_URL: url,
+    LDAP_START_TLS: 'false',
+    LDAP_BASE_DN: BASE,
+    TRUSTED_PROXIES: '127.0.0.1',
+    OIDC_PASSWORD_HASH_MEMORY: 1024,
+  },
+  { seed: SEED },
+)
+const processes = [one, await startBeside(one)]
+
+let networks = 0
+const stranger = (): UserAgent =>
+  createUserAgent(one.url, { 'x-forwarded-for': `198.51.100.${++networks % 250}` })
+
+/** The status, and 303 for who is in. */
+async function trying(username: string, password: string, agent = stranger()): Promise<number> {
+  const login = await agent.get(authorizationUrl(one, { prompt: 'login' }))
+  const page = await agent.submit(login, 'login', { username, password })
+  return page.status >= 400 ? page.status : (await goThrough(agent, page)).status
+}
+
+/** By a browser that nobody is known by, in one of the processes. */
+async function guess(username: string, at: number): Promise<unknown> {
+  const source = processes[at % 2]!.server.oauth.owners('passwordSource').get('ldap')!
+  return source.check({ username, password: WRONG }, { markOf: async () => null })
+}
+
+test('after five nothing reaches the directory any more, of somebody’s name as of nobody’s', async () => {
+  for (const name of ['ada', 'nobody']) {
+    const statuses: number[] = []
+    for (let at = 0; at < 7; at++) statuses.push(await trying(name, WRONG))
+    expect(statuses).toEqual([403, 403, 403, 403, 403, 429, 429])
+  }
+  expect(await trying('ada', RIGHT)).toBe(429)
+  expect(binds).toEqual(['ada', 'ada', 'ada', 'ada', 'ada'])
+})
+
+test('a few dozen at once at two processes are five', async () => {
+  const guesses = await Promise.allSettled(Array.from({ length: 24 }, async (_, at) => guess('bea', at)))
+  const answered = guesses.filter(({ status }) => status === 'fulfilled')
+  expect([answered.length, binds.length]).toEqual([5, 5])
+  await expect(guess('bea', 0)).rejects.toMatchObject({ status: 429 })
+})
+
+test('another name of theirs gives no more, and does not say whose it is', async () => {
+  for (let at = 0; at < 5; at++) expect(await trying('cleo', WRONG)).toBe(403)
+  for (let at = 0; at < 5; at++) expect(await trying('cleo@mail.example', WRONG)).toBe(403)
+  expect(await trying('cleo@mail.example', WRONG)).toBe(429)
+  expect(binds).toHaveLength(5)
+})
+
+test('a browser in which they have signed in before gets in meanwhile, and has no more by itself', async () => {
+  const own = stranger()
+  expect(await trying('dora', RIGHT, own)).toBe(303)
+  for (let at = 0; at < 6; at++) await trying('dora', WRONG)
+  expect(await trying('dora', RIGHT)).toBe(429)
+  expect(await trying('dora', RIGHT, own)).toBe(303)
+  // The directory has forgotten the others by that, and so has it here.
+  expect(await trying('dora', RIGHT)).toBe(303)
+  binds = []
+  for (let at = 0; at < 7; at++) await trying('dora', WRONG, own)
+  expect(binds).toHaveLength(5)
+})
+
+test('whoever is right has all their guesses again, as in the directory', async () => {
+  for (const password of [WRONG, WRONG, WRONG, WRONG, RIGHT, WRONG, WRONG, WRONG, WRONG])
+    expect(await trying('edda', password)).toBe(password === RIGHT ? 303 : 403)
+  expect(binds).toHaveLength(9)
+})
+
+test('what the directory never heard counts nothing', async () => {
+  isAway = true
+  for (let at = 0; at < 7; at++) expect(await trying('fay', RIGHT)).toBe(503)
+  isAway = false
+  expect(await trying('fay', RIGHT)).toBe(303)
+})
