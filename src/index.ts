@@ -101,7 +101,7 @@ export {
 } from './doors/stored-facts.ts'
 export type { GeneratedKey, KeyStore, KeyStoreOptions, OpenKeyStore } from './doors/key-store.ts'
 export { type Mail, type MailTransport, NoMailTransport, type OutgoingMail } from './doors/mail.ts'
-export type { KeptElsewhere, PasswordAnswer, PasswordSource } from './doors/password-source.ts'
+export type { KeptElsewhere, KnownBrowser, PasswordAnswer, PasswordSource } from './doors/password-source.ts'
 export type {
   Proof,
   SignInAsked,

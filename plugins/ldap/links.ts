@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { UserRecord, UserRecords } from '../../src/doors/user-records.ts'
 import type { User } from '../../src/doors/user.ts'
+import type { NewEvent } from '../../src/events.ts'
 import type { Also } from '../../src/services/users/update-options.ts'
 import { statements } from '../../src/store/user-records.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
@@ -56,6 +57,14 @@ export function replacing({ id, revision }: UserRecord<Link>, link: Link): Also 
   return async (query, _note, userId) => {
     const replaced = await query(statements.replace, [userId, KIND, id, link, revision])
     if (replaced.length === 0) throw new Changed()
+  }
+}
+
+/** Takes their link from them together with a change of them, though it were the last way in. Throws `Changed`. */
+export function removing({ id }: UserRecord<Link>, event: NewEvent): Also {
+  return async (query, note, userId) => {
+    if ((await query(statements.delete, [userId, KIND, id])).length === 0) throw new Changed()
+    note(event)
   }
 }
 

@@ -11,7 +11,18 @@ import { ADMIN, type User } from '../../src/services/users/user.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { isIn, type Person } from './directory.ts'
 import { OWNED } from './entry.ts'
-import { Changed, isLeft, KIND, linkIdOf, linkOf, type Links, replacing } from './links.ts'
+import {
+  Changed,
+  isLeft,
+  KIND,
+  type Link,
+  linkIdOf,
+  linkOf,
+  linkOfUser,
+  type Links,
+  removing,
+  replacing,
+} from './links.ts'
 
 export type Account = { readonly user: User } | { readonly refused: 'taken' | 'disabled' | 'nameless' }
 
@@ -22,6 +33,8 @@ export interface People {
   update(user: User, person: Person): Promise<User>
   /** The account is theirs from now on; `taken` where the entry or the account is linked otherwise. */
   link(user: User, person: Person): Promise<'linked' | 'already' | 'taken'>
+  /** The account is nobody's there any more. Answers what it was linked with; null for nothing. Throws as `UserRecords.delete`, but for `evenLast`. */
+  unlink(user: User, options: { evenLast: boolean }): Promise<Link | null>
   /** Whose account it is; null for nobody's yet. */
   ownerOf(person: Person): Promise<User | null>
   /** What the groups of the directory give. */
@@ -42,10 +55,11 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
   ]
 
   /** As of an upstream: whoever can sign in there comes into the account. */
+  const told = { upstream: KIND, issuer: config.url.href }
   const linkEvent = (user: string, isNew = false): NewEvent => ({
     type: 'user.upstream_linked',
     user,
-    details: { upstream: KIND, issuer: config.url.href, ...(isNew ? { registered: true as const } : {}) },
+    details: { ...told, ...(isNew ? { registered: true as const } : {}) },
   })
 
   async function ownerOf({ subject }: Person): Promise<User | null> {
@@ -188,6 +202,14 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
         })
       if (put) return 'linked'
       return (await links.owner(id)) === user.id ? 'already' : 'taken'
+    },
+    async unlink({ id }, { evenLast }) {
+      const record = await linkOfUser(links, id)
+      if (record === null) return null
+      const event: NewEvent = { type: 'user.upstream_unlinked', user: id, details: told }
+      if (evenLast) await registry.update({ id }, {}, { also: removing(record, event) })
+      else await links.delete(id, record.id, event)
+      return record.value
     },
   }
 }

@@ -1,9 +1,10 @@
-/** `ldap test|link|sync`: the directory that LDAP_URL names, without anybody's password. */
+/** `ldap test|link|unlink|sync`: the directory that LDAP_URL names, without anybody's password. */
 import { Command } from 'commander'
 import type { FastifyInstance } from 'fastify'
 import { DirectoryFailure } from '../../plugins/ldap/connection.ts'
 import type { Person } from '../../plugins/ldap/directory.ts'
 import { ConfigError } from '../config.ts'
+import { OAuthError } from '../protocol/errors.ts'
 import { userError } from '../protocol/user-members.ts'
 import { withJson } from './json-option.ts'
 import { print, toLines, withServer } from './run.ts'
@@ -12,6 +13,7 @@ interface Options {
   json?: boolean
   entry?: string
   force?: boolean
+  yes?: boolean
 }
 
 export function ldapCommand(): Command {
@@ -64,6 +66,32 @@ export function ldapCommand(): Command {
         )
       const said = `${user.username} signs in as ${person.dn} from now on.`
       print({ username: user.username, dn: person.dn, linking }, [said], json)
+    }),
+  )
+  withJson(
+    command
+      .command('unlink <username>')
+      .description('the account is nobody’s of the directory any more')
+      .option('--yes', 'even where they have no other way to sign in'),
+  ).action(async (username: string, { json, yes = false }: Options) =>
+    withDirectory(async ({ oauth, ldap }) => {
+      const user = await oauth.users.find(username)
+      if (user === null) throw userError('username', 'is not registered')
+      const link = await ldap.people.unlink(user, { evenLast: yes }).catch((error: unknown) => {
+        if (!(error instanceof OAuthError) || error.code !== 'invalid_request') throw error
+        throw new ConfigError(`${user.username} has no other way to sign in: add --yes.`)
+      })
+      if (link === null) throw new ConfigError(`${user.username} is not linked with the directory.`)
+      const ways = await oauth.users.waysIn(user.id)
+      const lines = [
+        `${user.username} does not sign in as ${link.dn} any more. What they hold goes on; \`latchkey user revoke-tokens ${user.username}\` ends it.`,
+        ...(ways.length > 0
+          ? []
+          : [
+              `Nothing is left by which they sign in: \`latchkey user set-password ${user.username}\` gives them a password.`,
+            ]),
+      ]
+      print({ username: user.username, dn: link.dn, ways }, lines, json)
     }),
   )
   withJson(

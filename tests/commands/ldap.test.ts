@@ -51,3 +51,32 @@ test('a sync that cannot bring somebody up to date does all else, and fails', as
   expect(await command.runJson('sync')).toMatchObject({ seen: 3, gone: [], failed: [] })
   expect((await oauth.users.find('ada'))!.claims).toEqual({ name: 'Ada Lovelace' })
 })
+
+test('unlink takes the directory from an account, and asks before nothing is left by which they sign in', async () => {
+  const bea = (await oauth.users.find('bea'))!
+  const refused = async (...words: string[]) => {
+    const { status, stdout, stderr } = await runCommandHere(['ldap', 'unlink', ...words], settings)
+    expect([status, stdout]).toEqual([1, ''])
+    return stderr
+  }
+  expect(await refused('bea')).toContain('bea has no other way to sign in: add --yes')
+  expect(await oauth.users.waysIn(bea.id)).toEqual(['ldap'])
+  expect(await command.run('unlink', 'bea', '--yes')).toBe(
+    [
+      `bea does not sign in as uid=bea,${BASE} any more. What they hold goes on; \`latchkey user revoke-tokens bea\` ends it.`,
+      'Nothing is left by which they sign in: `latchkey user set-password bea` gives them a password.',
+      '',
+    ].join('\n'),
+  )
+  expect(await oauth.users.waysIn(bea.id)).toEqual([])
+  expect(await refused('bea', '--yes')).toContain('bea is not linked with the directory')
+  expect(await refused('nobody')).toContain('username is not registered')
+  // Who is called so there is somebody else here from then on.
+  expect(await ldap.people.admit((await ldap.directory.find('bea'))!)).toEqual({ refused: 'taken' })
+
+  await oauth.users.setPassword('ada', 'a password of ours')
+  const dn = `uid=ada,${BASE}`
+  expect(await command.runJson('unlink', 'ada')).toEqual({ username: 'ada', dn, ways: ['password'] })
+  const { events } = await oauth.audit.list({ type: 'user.upstream_unlinked' })
+  expect(events.map(({ user }) => user)).toEqual([(await oauth.users.find('ada'))!.id, bea.id])
+})
