@@ -8,6 +8,7 @@ import type { PasswordSource } from '../../src/doors/password-source.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { ldapConfig } from '../../src/settings/ldap.ts'
+import { addAdministration } from './administration.ts'
 import { DirectoryFailure } from './connection.ts'
 import { createDirectory, type Directory } from './directory.ts'
 import { OWNED } from './entry.ts'
@@ -72,6 +73,7 @@ async function ldap(fastify: FastifyInstance): Promise<void> {
     if (subject !== undefined && !(await presence.isThere(subject)))
       throw new OAuthError('invalid_grant', 'the user is not in the directory any more')
   })
+  if (fastify.hasDecorator('admin')) await addAdministration(fastify, config, links)
 }
 
 export default fp(ldap, { name: 'latchkey-ldap', dependencies: ['latchkey-oauth'] })
