@@ -173,9 +173,10 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
     async authenticate(username, password, mayReach = async () => true) {
       // RFC 4513 §5.1.2: a bind with a name and no password succeeds, for anybody. What holds NUL ends there for some.
       if (password === '' || password.includes('\0') || password.length > MAX_LENGTH) return null
-      if (usernameProblem(username) !== undefined) return null
+      const name = nameOf(config, username)
+      if (usernameProblem(name) !== undefined) return null
       return ask(async (connection) => {
-        const entry = await named(connection, username.trim())
+        const entry = await named(connection, name)
         const mayBind = await mayReach(entry?.subject ?? null)
         if (entry === null || entry.isDisabled || !mayBind) return pretend(connection)
         const isRight = await bind(connection, entry, password)
@@ -188,8 +189,8 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
     },
     find: async (username) =>
       ask(async (connection) => {
-        const entry =
-          usernameProblem(username) === undefined ? await named(connection, username.trim()) : null
+        const name = nameOf(config, username)
+        const entry = usernameProblem(name) === undefined ? await named(connection, name) : null
         return entry === null ? null : withGroups(connection, entry)
       }, besides),
     get: async (subject) =>
@@ -220,6 +221,14 @@ async function subjectFilter({ idAttribute, userFilter }: LdapConfig, subject: s
   const value = Buffer.from(subject, isBinary ? 'hex' : 'utf8')
   const isTheirs = new EqualityFilter({ attribute: idAttribute, value })
   return new AndFilter({ filters: [isTheirs, FilterParser.parseString(filterForAny(userFilter))] })
+}
+
+/** The user name in what somebody typed: without the domain of LDAP_DOMAIN before it. */
+export function nameOf({ domain }: LdapConfig, typed: string): string {
+  const name = typed.trim()
+  const before = `${domain}\\`
+  const isIts = domain !== undefined && name.toLowerCase().startsWith(before.toLowerCase())
+  return isIts ? name.slice(before.length) : name
 }
 
 /** Whether a group is one of these. */

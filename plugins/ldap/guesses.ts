@@ -10,6 +10,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { usernameKey } from '../../src/protocol/username.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { EVERY_ACCOUNT, statements } from '../../src/store/throttles.ts'
+import { nameOf } from './directory.ts'
 
 export interface Guesses {
   /** Of a password that somebody typed with this name. */
@@ -31,13 +32,14 @@ type Counted = 'name' | 'entry' | 'browser'
 /** Seconds after which one more is let through: directories have forgotten the others by then. */
 const RECOVERY = 15 * 60
 
-export function createGuesses(fastify: FastifyInstance, { guesses }: LdapConfig): Guesses {
+export function createGuesses(fastify: FastifyInstance, config: LdapConfig): Guesses {
   const { box, database } = kernelOf(fastify)
   const { users } = fastify.oauth
   const step = RECOVERY * 1000
-  const limit = [[EVERY_ACCOUNT], [step], [(guesses - 1) * step]] as const
+  const limit = [[EVERY_ACCOUNT], [step], [(config.guesses - 1) * step]] as const
   return {
-    of(username, browser) {
+    of(typed, browser) {
+      const username = nameOf(config, typed)
       const name = usernameKey(username) ?? ''
       const taken: string[] = []
       const takes = async (what: Counted, whose: string): Promise<boolean> => {

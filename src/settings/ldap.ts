@@ -50,6 +50,14 @@ export const LdapSettings = {
     default: '(|(uid={username})(mail={username}))',
     description: 'who is meant by a user name; whoever it does not find has no account here, or not any more',
   }),
+  LDAP_DOMAIN: Type.Optional(
+    Type.String({
+      pattern: '^[^\\s\\\\]{1,64}$',
+      expects: 'the name of a domain, such as CORP',
+      description:
+        'the domain of an Active Directory, which people may type before their user name: CORP\\ada for ada',
+    }),
+  ),
   LDAP_ID_ATTRIBUTE: Attribute('entryUUID', 'what an entry keeps for ever: with Active Directory objectGUID'),
   LDAP_USERNAME_ATTRIBUTE: Attribute('uid', 'the user name here: with Active Directory sAMAccountName'),
   LDAP_NAME_ATTRIBUTE: Attribute('displayName', 'the full name; where an entry has none, its cn'),
@@ -103,6 +111,8 @@ export interface LdapConfig {
   readonly service: { readonly dn: string; readonly password: string } | null
   readonly baseDn: string
   readonly userFilter: string
+  /** What may stand before a user name, with a backslash behind it. */
+  readonly domain: string | undefined
   readonly idAttribute: string
   readonly usernameAttribute: string
   readonly nameAttribute: string
@@ -153,6 +163,7 @@ export function ldapConfig(settings: Given): LdapConfig | null {
     service: dn === undefined || password === undefined ? null : { dn, password },
     baseDn,
     userFilter: settings.LDAP_USER_FILTER,
+    domain: settings.LDAP_DOMAIN,
     idAttribute: settings.LDAP_ID_ATTRIBUTE,
     usernameAttribute: settings.LDAP_USERNAME_ATTRIBUTE,
     nameAttribute: settings.LDAP_NAME_ATTRIBUTE,

@@ -106,3 +106,20 @@ test('what the directory never heard counts nothing', async () => {
   isAway = false
   expect(await trying('fay', RIGHT)).toBe(303)
 })
+
+test('the domain before a name is no part of it, where that is the one of LDAP_DOMAIN', async () => {
+  const { server } = await startBeside(one, { LDAP_DOMAIN: 'CORP' })
+  const source = server.oauth.owners('passwordSource').get('ldap')!
+  const check = async (username: string, password: string) =>
+    source.check({ username, password }, { markOf: async () => null })
+  const { id } = (await one.server.oauth.users.find('edda'))!
+  for (const name of ['CORP\\edda', ' corp\\edda ', 'edda'])
+    expect(await check(name, RIGHT)).toMatchObject({ user: { id } })
+  for (const name of ['OTHER\\edda', 'CORPedda', 'CORP\\', 'CORP\\CORP\\edda', 'CORP/edda'])
+    expect(await check(name, RIGHT)).toBeNull()
+  expect(await server.ldap.directory.find('Corp\\edda')).toMatchObject({ username: 'edda' })
+  // As many guesses by both spellings as by one.
+  for (const name of ['edda', 'CORP\\edda', 'edda', 'corp\\edda', 'edda'])
+    expect(await check(name, WRONG)).toBeNull()
+  await expect(check('CORP\\edda', WRONG)).rejects.toMatchObject({ status: 429 })
+})

@@ -26,6 +26,8 @@ test('what cannot be meant is refused with the name of the setting, and without 
     [{ LDAP_BIND_DN: 'cn=latchkey' }, /^LDAP_BIND_DN and LDAP_BIND_PASSWORD belong together/],
     [{ LDAP_BIND_PASSWORD: 'secret' }, /^LDAP_BIND_DN and LDAP_BIND_PASSWORD belong together/],
     [{ LDAP_USER_FILTER: '(uid={username}*)' }, /^LDAP_USER_FILTER must compare/],
+    [{ LDAP_DOMAIN: 'CORP\\' }, /^LDAP_DOMAIN must be the name of a domain/],
+    [{ LDAP_GUESSES: '0' }, /^LDAP_GUESSES must be/],
     [{ LDAP_ID_ATTRIBUTE: '1.2.3)' }, /^LDAP_ID_ATTRIBUTE must be the name of an attribute/],
     [{ LDAP_ROLES: 'staff' }, /^LDAP_ROLES must have entries/],
     [{ LDAP_ROLES: 'a b=cn=staff' }, /^LDAP_ROLES must have entries/],
