@@ -40,6 +40,8 @@ export interface SyncReport {
 const REMEMBERED = 20_000
 /** So few may go at once whatever their share is. */
 const FEW = 10
+/** Looks of a process that are remembered: where so few of them have found somebody gone, the next one who is not there is disabled. */
+const LAST = 2 * FEW
 
 export interface PresenceOptions {
   readonly config: LdapConfig
@@ -56,6 +58,14 @@ export function createPresence(
   const log: FastifyBaseLogger = fastify.log
   /** Milliseconds of the process's clock, by users; the oldest first. */
   const seen = new Map<string, number>()
+
+  /** Whether they were gone, of the last looks. */
+  const looks: boolean[] = []
+
+  function tally(isGone: boolean): void {
+    looks.push(isGone)
+    if (looks.length > LAST) looks.shift()
+  }
 
   function note(userId: string): void {
     seen.delete(userId)
@@ -93,15 +103,29 @@ export function createPresence(
     }
   }
 
-  /** Whether they are there; who is not is disabled, unless they are the last administrator. */
+  /** Whether they are there; who is not is disabled, unless they are the last administrator, or most of the others are not there either. */
   async function look(userId: string, link: Link): Promise<boolean> {
     if (!isAskable(config, link))
       throw new DirectoryFailure('unusable', `somebody is linked by their ${link.attribute}`)
     const person = await directory.get(link.subject)
     const user = await registry.get(userId)
-    if (person === null) return (await leave(user)) === 'kept'
-    await people.update(user, person)
-    return true
+    if (person !== null) {
+      tally(false)
+      await people.update(user, person)
+      return true
+    }
+    if (user.disabled) return false
+    if (looks.filter(Boolean).length < FEW) {
+      const isGone = (await leave(user)) === 'gone'
+      if (isGone) tally(true)
+      return !isGone
+    }
+    tally(true)
+    log.error(
+      { user: userId },
+      'most of those who are looked for are gone from the directory, so nobody else is disabled: look at LDAP_BASE_DN and LDAP_USER_FILTER; if they are right, run `latchkey ldap sync`',
+    )
+    return false
   }
 
   /** Every linked user that the directory can be asked about. */

@@ -168,6 +168,31 @@ test('who cannot be brought up to date keeps nobody else here, and is told of', 
   expect(server.output()).toContain('for a reason of its own')
 })
 
+test('where most who are looked for are gone, no more than ten are disabled: they get nothing, and the log says what to do', async () => {
+  const { server: fastify, output } = await startBeside(server)
+  const { links } = fastify.ldap
+  const { users } = fastify.oauth
+  // It remembers nobody.
+  const config = { ...ldapConfig(kernelOf(fastify).config)!, recheck: -1 }
+  const presence = createPresence(fastify, { ...fastify.ldap, config })
+  find = honestly('ada', 'bea')
+  const ids: string[] = []
+  for (let at = 0; at < 13; at++) {
+    const { id } = await users.create({ username: `elsewhere-${at}` })
+    await links.put(id, id, { directory: 'default', attribute: 'entryUUID', subject: `cleo-${at}`, dn: '' })
+    ids.push(id)
+  }
+  const gone = async () =>
+    (await Promise.all(ids.map(async (id) => users.get(id)))).filter((one) => one.disabled)
+  for (const id of ids) expect(await presence.isThere(id)).toBe(false)
+  expect(await gone()).toHaveLength(10)
+  expect(output()).toMatch(/"level":"error".*most of those who are looked for are gone.*latchkey ldap sync/)
+  // Once many others are found, they are not most any more.
+  for (let at = 0; at < 20; at++) expect(await presence.isThere(ada)).toBe(true)
+  for (const id of ids) expect(await presence.isThere(id)).toBe(false)
+  expect(await gone()).toHaveLength(13)
+})
+
 test('that too many ask says nothing of who is there: it is said to who asks', async () => {
   const { server: fastify } = server
   const full = async () => {
