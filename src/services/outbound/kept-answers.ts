@@ -35,6 +35,8 @@ const ROOM = 8_388_608
 /** What an entry takes beside what others chose: the address, the headers and the body. */
 const EACH = 1024
 const REMEMBERED = 2000
+/** What says that there is nothing, or not now, is believed for a moment, whatever it says of itself: what it is about may be there again. */
+const REFUSED = { fresh: FLOOR, stale: FLOOR }
 /** Milliseconds that a failure is remembered. */
 const FAILURE = 5000
 
@@ -52,7 +54,7 @@ export function createKeptAnswers(now: () => number): KeptAnswers {
 
   function keep(key: string, answer: Answer): Answer {
     const at = now()
-    const { fresh, stale } = freshnessOf(answer.headers)
+    const { fresh, stale } = answer.status < 300 ? freshnessOf(answer.headers) : REFUSED
     kept.set(key, { answer, at, freshUntil: at + fresh, staleUntil: at + stale })
     return answer
   }

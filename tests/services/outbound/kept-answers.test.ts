@@ -130,7 +130,18 @@ test('what must not be used when it is old is not', async () => {
   await expect(get()).rejects.toThrow('could not be fetched')
 })
 
-test('what is not there is remembered as any answer, a failure of the host for seconds', async () => {
+test.each([403, 404, 410, 429])('a %i is believed for half a minute, whatever it says of itself', async (status) => {
+  const { fetch, wait } = await counter((_request, response, n) =>
+    response.writeHead(n === 1 ? status : 200, { 'cache-control': 'max-age=3600' }).end(),
+  )
+  expect((await fetch()).status).toBe(status)
+  wait(29)
+  expect((await fetch()).status).toBe(status)
+  wait(1)
+  expect((await fetch()).status).toBe(200)
+}) // prettier-ignore
+
+test('what is not there is remembered for half a minute, a failure of the host for seconds', async () => {
   const { fetch, wait, received } = await counter((_request, response, n) =>
     response.writeHead(n === 1 ? 404 : 500).end(),
   )
