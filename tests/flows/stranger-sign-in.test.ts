@@ -34,8 +34,16 @@ const ROOT = {
   roles: ['admin'],
   email: 'root@example.com',
 }
+const VERIFIED = { ...BOB, email_verified: true }
+/** Whose address somebody else may have. */
+const UNVERIFIED = { username: 'carol', email: 'carol@example.com' }
+const LEAVING = { username: 'dave', email: 'dave@example.com', email_verified: true }
 const callback = await openCallback()
-const seed = { ...SEED, users: [...SEED.users, ROOT], clients: [{ ...WEB, redirect_uri: callback }] }
+const seed = {
+  ...SEED,
+  users: [ALICE, VERIFIED, ROOT, UNVERIFIED, LEAVING],
+  clients: [{ ...WEB, redirect_uri: callback }],
+}
 
 const packed = await pack('latchkey')
 const folders = await Promise.all(
@@ -154,12 +162,24 @@ describe.skipIf(noBrowser)('a code by mail', () => {
     balancer.sendTo(PORT, portOf(two))
   }, 120_000)
 
-  test('looks the same for a name that is nobody’s, and sends nothing', async () => {
+  test('of who is deleted meanwhile is not right any more', async () => {
     const person = await newPerson()
     await person.page.goto(`${balancer.url}/account`)
-    await askForCode(person, 'nobody-of-this-name')
-    await verify(person, '123456')
+    await askForCode(person, LEAVING.username)
+    const code = await mailedCode()
+    await one.database.query(`delete from users where username = '${LEAVING.username}'`)
+    await verify(person, code)
     expect(await person.page.isVisible('#code-error')).toBe(true)
+  }, 120_000)
+
+  test('looks the same for a name that is nobody’s and for an address that nobody has verified, and sends nothing', async () => {
+    for (const username of ['nobody-of-this-name', UNVERIFIED.username]) {
+      const person = await newPerson()
+      await person.page.goto(`${balancer.url}/account`)
+      await askForCode(person, username)
+      await verify(person, '123456')
+      expect(await person.page.isVisible('#code-error')).toBe(true)
+    }
     const queued = await one.database.query(`select count(*)::int as queued from outbox where kind = 'mail'`)
     expect([await mails(), queued]).toEqual([(await mails()).slice(0, read), [{ queued: 0 }]])
   }, 120_000)

@@ -54,7 +54,8 @@ export default async function emailCode(fastify: FastifyInstance): Promise<void>
     const attempt = await asking.attempt(username.toLowerCase(), address)
     await attempt.failed()
     const user = await oauth.users.find(username)
-    const to = user?.disabled === false ? (user.claims['email'] as string | undefined) : undefined
+    const isTheirs = user?.disabled === false && user.claims['email_verified'] === true
+    const to = isTheirs ? (user.claims['email'] as string) : undefined
     const code = String(randomInt(1_000_000)).padStart(6, '0')
     const handle = randomBytes(32).toString('base64url')
     const stored = to === undefined ? null : user!.id
@@ -80,7 +81,7 @@ export default async function emailCode(fastify: FastifyInstance): Promise<void>
     const attempt = await guessing.attempt(null, address)
     try {
       const userId = await check(state as Sent, code)
-      const user = userId === null ? null : await oauth.users.get(userId)
+      const user = userId === null ? null : await oauth.findUser(userId)
       if (user === null || user.disabled) {
         await attempt.failed()
         return page('That code is not right, or not any more. Ask for another one.')
