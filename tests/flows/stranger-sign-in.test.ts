@@ -22,7 +22,7 @@ import {
   type Person,
   signIn,
 } from '../support/people.ts'
-import { spawnServer } from '../support/process.ts'
+import { runCommand, spawnServer } from '../support/process.ts'
 import { requestsTo } from '../support/requests.ts'
 import { statusOf } from '../support/service.ts'
 import { freePort } from '../support/settings.ts'
@@ -252,6 +252,15 @@ describe.skipIf(noBrowser)('a second factor', () => {
     expect(await stranger.page.isVisible('#second-factor')).toBe(true)
     await stranger.page.goto(silent.href)
     expect(new URL(stranger.page.url()).searchParams.get('error')).toBe('login_required')
+  }, 120_000)
+
+  test('is taken by an administrator from who has lost it', async () => {
+    const { stdout } = await runCommand(['user', 'reset-factors', ALICE.username], one.settings)
+    expect(stdout).toBe(`${ALICE.username} has no second factor any more.\n`)
+    const person = await newPerson()
+    await person.page.goto(`${balancer.url}/account`)
+    await signIn(person, ALICE)
+    expect(await person.page.textContent('#signed-in-as')).toBe(ALICE.username)
   }, 120_000)
 
   test('guesses at it are refused after a while, whichever process is asked', async () => {
