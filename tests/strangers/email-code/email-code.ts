@@ -94,6 +94,7 @@ export default async function emailCode(fastify: FastifyInstance): Promise<void>
   }
 
   oauth.register('signInMethod', 'email-code', {
+    reaches: { acr: ['1'] },
     offer: async ({ known, hint }, _call, typed) =>
       offer(known?.username ?? String(typed?.['username'] ?? hint)),
     page: async () => page(),

@@ -82,6 +82,7 @@ export default async function secondFactor(fastify: FastifyInstance): Promise<vo
     name: NAME,
     phase: 'authenticate',
     required: 'login_required',
+    reaches: REQUIRED,
     async run(interaction) {
       const isAsked = interaction.missing.some(({ acr }) => acr?.includes('2'))
       return interaction.session !== null && isAsked ? page(interaction) : 'done'
