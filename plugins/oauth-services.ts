@@ -68,7 +68,7 @@ export interface OAuthServices {
   /** What is registered of a scope, and of a resource. */
   findScope(name: string): Promise<ScopeEntry>
   findResource(identifier: string): Promise<ResourceEntry | null>
-  /** By the id, which tokens name as `sub`; also a disabled one. From memory, two seconds old at most. */
+  /** By the id, also a disabled one; what a client calls them is `subjectOf`. From memory, two seconds old at most. */
   findUser(id: string): Promise<User | null>
   /** The `sub` by which a client knows a user (OpenID Connect Core §8). */
   readonly subjectOf: SubjectOf

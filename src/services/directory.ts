@@ -49,7 +49,7 @@ export interface Directory {
   cachedClient(clientId: string): Client | undefined
   /** Always from the database, by one statement; one that is not registered here as it is now, or was for a while. */
   reloadClient(clientId: string): Promise<Client | null>
-  /** By the id, which tokens name as `sub`; also a disabled one. */
+  /** By the id, also a disabled one; what a client calls them is `subjectOf`. */
   findUser(id: string): Promise<User | null>
   /** Always from the database, by one statement. */
   reloadUser(id: string): Promise<User | null>

@@ -28,7 +28,7 @@ export interface UserFinder extends UserLists {
   find(username: string): Promise<User | null>
   /** Whose verified email address it is; null where it is nobody's. Upper and lower case are the same. */
   findByEmail(address: string): Promise<User | null>
-  /** By the id, which tokens name as `sub`. Throws when it is not there. */
+  /** By the id; what a client calls them is `subjectOf`. Throws when it is not there. */
   get(id: string): Promise<User>
   /** Whether anybody who may sign in has this role. */
   hasRole(role: string): Promise<boolean>
