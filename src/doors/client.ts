@@ -8,7 +8,7 @@ export interface Client {
   readonly clientId: string
   /** Milliseconds since the epoch. */
   readonly registeredAt: number
-  /** What client_credentials may grant, in its order: the registered `scope` less the rights to introspect. */
+  /** What any grant may give it, in its order: the registered `scope` less the rights to introspect. Of a user it may have those of OpenID too. */
   readonly grantableScopes: ReadonlySet<string>
   /** The registered `scope` list as it is. */
   readonly scope: readonly string[]

@@ -27,6 +27,11 @@ test('a badge gets a token of its user, and guessing ends', async () => {
   expect(await server.server.oauth.readToken(token!)).toMatchObject({ sub: user!.id })
 
   const credentials = basic(...(client!.split(' ') as [string, string]))
+  const asked = { grant_type: 'urn:example:badge', badge: '123456' }
+  const withScope = async (wanted: string): Promise<unknown> =>
+    (await server.post('/token', { ...asked, scope: wanted }, credentials)).json()
+  expect(await withScope('openid')).toMatchObject({ scope: 'openid' })
+  expect(await withScope('delete_books')).toMatchObject({ error: 'invalid_scope' })
   const guess = async (badge: string) =>
     statusOf(server.post('/token', { grant_type: 'urn:example:badge', badge }, credentials))
   expect(await guess('short')).toBe(400)
