@@ -1,6 +1,6 @@
 /**
  * The page of the one-time link for the first administrator: GET shows the form and spends nothing, POST makes the
- * account. The link itself is printed where the server was started: `src/commands/welcome.ts`, `setup-link`.
+ * account. The link itself is printed where the server was started: `src/serving/welcome.ts`, `setup-link`.
  */
 import { message, type Words } from '../src/protocol/message.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
