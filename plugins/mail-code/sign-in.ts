@@ -65,7 +65,7 @@ const OVER = message('This code is not good any more. Ask for another one.')
 const TOO_SOON = message('A mail takes a moment. A new code ends the one before.')
 
 /** Whose mails may sign them in: the address is confirmed to be theirs. */
-export function isWayIn(user: User): boolean {
+function isWayIn(user: User): boolean {
   return verifiedAddressOf(user) !== null
 }
 

@@ -77,7 +77,7 @@ const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set([
 export const YES: readonly unknown[] = [true, 'true', 1, '1']
 
 /** Which flag says of which claim that it was verified. */
-export const VERIFIES: ReadonlyMap<string, string> = new Map([
+const VERIFIES: ReadonlyMap<string, string> = new Map([
   ['email_verified', 'email'],
   ['phone_number_verified', 'phone_number'],
 ])

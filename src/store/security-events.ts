@@ -13,7 +13,7 @@ interface Busy {
 }
 
 /** Rows that one statement removes at most. */
-export const TRIMMED = 500
+const TRIMMED = 500
 
 /** How the ids begin of what comes before all others, as it is of the stream itself; where those of the others begin, and end. */
 export const AHEAD = '00000000.'

@@ -25,7 +25,7 @@ export function setupAddress(issuer: string, code: string): string {
 }
 
 /** Seconds. */
-export const INVITATION_LIFETIME = 1800
+const SETUP_LIFETIME = 1800
 
 /** What all links have in common: of two that are used at once, one makes an administrator. */
 const TURN = 'turn'
@@ -36,20 +36,20 @@ export function createFirstAdministrator(
   users: UserRegistry,
   artifacts: ArtifactStore['artifacts'],
 ): FirstAdministrator {
-  const invitations = artifacts('setup', { lifetime: INVITATION_LIFETIME })
+  const setupLinks = artifacts('setup', { lifetime: SETUP_LIFETIME })
   const turns = artifacts('setup-turn', { lifetime: TURN_LIFETIME })
   const isInvited = async (code: string): Promise<boolean> =>
-    (await invitations.get(code)) !== null && !(await users.hasRole(ADMIN))
+    (await setupLinks.get(code)) !== null && !(await users.hasRole(ADMIN))
 
   return {
-    invite: async () => ((await users.hasRole(ADMIN)) ? null : invitations.put({})),
+    invite: async () => ((await users.hasRole(ADMIN)) ? null : setupLinks.put({})),
     isInvited,
     async create(code, members) {
       if (!(await isInvited(code)) || !(await turns.put({}, { handle: TURN }))) throw spent()
       try {
         if (!(await isInvited(code))) throw spent()
         const user = await users.create({ ...members, roles: [ADMIN] })
-        await invitations.spend(code)
+        await setupLinks.spend(code)
         return user
       } finally {
         await turns.delete(TURN)

@@ -4,7 +4,7 @@ import { isRoleName } from '../../protocol/role-name.ts'
 import { ADMIN } from './user.ts'
 
 /** A name without spaces and commas. */
-export function roleNamed(displayName: string): string {
+function roleNamed(displayName: string): string {
   return tidy(displayName).replaceAll(/[\s,]+/gu, '-')
 }
 

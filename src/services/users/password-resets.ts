@@ -62,7 +62,7 @@ interface Stored {
 /** Seconds. */
 const RESET_LIFETIME = 3600
 /** Seconds. */
-export const INVITATION_LIFETIME = 7 * 86_400
+const INVITATION_LIFETIME = 7 * 86_400
 /** Of one user: who asks once more does not end what is just being read, and who asks for ever fills nothing. */
 const MOST = 5
 
