@@ -69,7 +69,8 @@ export function createFindPosition(phases: () => Phases): FindPosition {
       // No step had more to ask for.
       if (session !== null && missing.length > 0) throw unmet()
     }
-    if (session === null) throw new OAuthError('login_required', 'nobody can be asked here who is there')
+    if (session === null)
+      throw new OAuthError('login_required', 'nobody is signed in, and no way to sign in is registered here')
     return { facts, declined }
   }
 }

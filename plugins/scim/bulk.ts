@@ -57,9 +57,13 @@ export function bulkOperation(
         throw new OAuthError('temporarily_unavailable', 'the changes before it took too long: send it again')
       const missing = referencesOf(asked).find((id) => !ids.has(id))
       if (missing !== undefined)
-        throw new OAuthError('invalid_request', `bulkId:${missing} is of nothing that was made before`, {
-          status: 409,
-        })
+        throw new OAuthError(
+          'invalid_request',
+          `bulkId:${missing} names nothing that was made before in this request`,
+          {
+            status: 409,
+          },
+        )
       const { operation, id } = found(operations, method, path)
       const body = replaced(asked.data, ids) as Members
       const answer = await operation.handle({

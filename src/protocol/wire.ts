@@ -27,10 +27,14 @@ const EMPTY = { wire: Object.freeze(Object.create(null) as Wire), repeated: NONE
  */
 export function parseForm(text: string): Wire {
   const { wire, repeated } = parseFormLeniently(text)
-  const [name] = repeated
+  assertNotRepeated(repeated)
+  return wire
+}
+
+/** Throws `invalid_request` for the first of those that came more than once. */
+export function assertNotRepeated([name]: Iterable<string>): void {
   if (name !== undefined)
     throw new OAuthError('invalid_request', `the parameter ${nameForMessage(name)} is repeated`)
-  return wire
 }
 
 /** The same, but repeated parameters are named beside the first value of each: their error can then be told where it belongs. */

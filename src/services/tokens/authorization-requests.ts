@@ -6,10 +6,9 @@ import type { AnsweredRequest, AuthorizationRequest } from '../../doors/approval
 import type { AskedRequest } from '../../doors/authorization-requests.ts'
 import type { Client } from '../../doors/client.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
-import { OAuthError } from '../../protocol/errors.ts'
 import { assertLengths } from '../../protocol/parameters.ts'
 import { asksFor, orderedResponseType } from '../../protocol/response-type.ts'
-import type { SentForm, Wire } from '../../protocol/wire.ts'
+import { assertNotRepeated, type SentForm, type Wire } from '../../protocol/wire.ts'
 import { answerAddressOf } from './answer-address.ts'
 import type { Approvals } from './approval-requests.ts'
 import { createRequestFinder, type FoundRequest } from './request-finder.ts'
@@ -55,7 +54,7 @@ export function createAuthorizationRequests(
 
   const read: AuthorizationRequests['read'] = async (found, address) => {
     const { client, wire, repeated, sources, spends } = found
-    if (repeated.size > 0) throw new OAuthError('invalid_request', 'a parameter is repeated')
+    assertNotRepeated(repeated)
     assertLengths(wire)
     await check(found)
     const { scopes, ...approval } = await approvals.parse(client, wire)

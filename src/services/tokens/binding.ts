@@ -32,7 +32,10 @@ export async function bindingOf(
   if (cnf === undefined) return undefined
   const tokenType = schemeOfAll(bound)
   if (tokenType === undefined)
-    throw new OAuthError('invalid_request', 'the proofs are of ways that do not go together')
+    throw new OAuthError(
+      'invalid_request',
+      'the request shows proofs of two schemes, such as DPoP and another: send one',
+    )
   return { tokenType, cnf }
 }
 

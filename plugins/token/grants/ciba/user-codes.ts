@@ -69,7 +69,10 @@ export function createUserCodes(fastify: FastifyInstance): UserCodes {
       const had = await records.get(id, ID)
       if (had === null) return
       if (code === undefined)
-        throw new OAuthError('missing_user_code', 'this person is asked by who knows their user_code')
+        throw new OAuthError(
+          'missing_user_code',
+          'the parameter user_code is missing: this person has set one',
+        )
       const attempt = await throttle.attempt(`${id} ${client.clientId}`, request.ip)
       try {
         if (box.matches(secretOf(id, code), had.value.hash)) return attempt.succeeded()
