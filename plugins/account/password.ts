@@ -1,7 +1,7 @@
 /** `/account/password`: a new password for who knows the present one. This browser stays signed in, all else ends. */
 import { message, sentenceOf, type Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
-import { OAuthError } from '../../src/protocol/errors.ts'
+import { isAbout } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { User } from '../../src/services/users/user.ts'
 import { keptElsewhere } from '../kept-elsewhere.ts'
@@ -71,7 +71,7 @@ export function addPassword(area: OwnArea, fastify: FastifyInstance): void {
       // Where another form was faster, this one is as one that comes after it.
       return (await replace(wanted)) ?? (await change(user, typed, call))
     } catch (error) {
-      if (!(error instanceof OAuthError) || error.about?.member !== 'password') throw error
+      if (!isAbout(error, 'password')) throw error
       return { new_password: sentenceOf(error.about.reason) }
     }
   }

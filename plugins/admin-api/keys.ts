@@ -1,7 +1,7 @@
 /** `/keys`: the signing keys, their rotation and their end. */
 import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { OAuthError } from '../../src/protocol/errors.ts'
+import { isAbout } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { keyToWire } from '../../src/services/keys/key-wire.ts'
 import type { KeyState } from '../../src/services/keys/key-ring.ts'
@@ -68,7 +68,7 @@ export function addKeys(fastify: FastifyInstance, api: AdminApi): void {
     answer: ONE,
     async handle(_query, { path: { kid = '' } }) {
       return keys.revoke(kid).then(toWire, (error: unknown) => {
-        throw error instanceof OAuthError && error.about?.member === 'kid' ? notFound('published key') : error
+        throw isAbout(error, 'kid') ? notFound('published key') : error
       })
     },
   })

@@ -1,7 +1,7 @@
 /** `/account/data/delete`: a person asks for the deletion of their account; they are signed out, and told so on a page for everybody. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { OAuthError } from '../../src/protocol/errors.ts'
+import { isAbout, OAuthError } from '../../src/protocol/errors.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { AccountArea } from '../account/sections.ts'
@@ -56,7 +56,7 @@ export async function addDeletion(fastify: FastifyInstance, area: AccountArea): 
         await accountDeletions.request(userId, toSeconds(days))
       } catch (error) {
         if (!(error instanceof OAuthError)) throw error
-        if (error.message.startsWith('roles ')) return show(call, LAST)
+        if (isAbout(error, 'roles')) return show(call, LAST)
         // The same form came first, as of a double click.
         if ((await oauth.users.get(userId)).deletesAt === null) throw error
       }

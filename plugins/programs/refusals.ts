@@ -1,5 +1,5 @@
 /** What interfaces for programs refuse in the same words. */
-import { OAuthError } from '../../src/protocol/errors.ts'
+import { isAbout, OAuthError } from '../../src/protocol/errors.ts'
 
 /** For what an address names: `what` follows “there is no”. */
 export function notFound(what: string): OAuthError {
@@ -27,7 +27,7 @@ export async function orConflict<T>(
   isTaken: () => Promise<boolean>,
 ): Promise<T> {
   return work.catch(async (error: unknown) => {
-    if (!(error instanceof OAuthError) || error.about?.member !== member || !(await isTaken())) throw error
+    if (!isAbout(error, member) || !(await isTaken())) throw error
     const { message, about, also, cause } = error
     throw new OAuthError('conflict', message, { status: 409, about, cause, ...(also && { also }) })
   })

@@ -7,7 +7,7 @@ import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { randomInt } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { OAuthError } from '../../src/protocol/errors.ts'
+import { isAbout, OAuthError } from '../../src/protocol/errors.ts'
 import { chosenUsernameProblem } from '../../src/protocol/username.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { User } from '../../src/services/users/user.ts'
@@ -109,11 +109,10 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
         const user = await links.register({ ...members, username }, linkIdOf(identity), link, eventOf)
         if (user !== null) return { user }
       } catch (error) {
-        if (!(error instanceof OAuthError)) throw error
         // Somebody took the address meanwhile.
-        if (error.message.startsWith('email ')) return { refused: 'taken' }
+        if (isAbout(error, 'email')) return { refused: 'taken' }
         // Or the name, or it cannot be one.
-        if (!error.message.startsWith('username ')) throw error
+        if (!isAbout(error, 'username')) throw error
         continue
       }
       // The same person came by another way at the same moment.

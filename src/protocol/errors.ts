@@ -84,6 +84,14 @@ export function memberError(code: string, member: string, reason: Words): OAuthE
   return new OAuthError(code, `${member} ${inEnglish(reason)}`, { about: { member, reason } })
 }
 
+/** Whether it is one of ours about this member of what was sent. */
+export function isAbout(
+  error: unknown,
+  member: string,
+): error is OAuthError & { readonly about: AboutMember } {
+  return error instanceof OAuthError && error.about?.member === member
+}
+
 /** Of one member of client metadata or of another registration: `invalid_redirect_uri` or `invalid_client_metadata` (RFC 7591 §3.2.2). */
 export function metadataError(member: string, reason: Words): OAuthError {
   const code = member.startsWith('redirect_uri') ? 'invalid_redirect_uri' : 'invalid_client_metadata'
