@@ -1,6 +1,8 @@
 /** Carries a new secret from the form that made it to the page that shows it, once: sealed, for one session, not for long. */
 import { randomBytes } from 'node:crypto'
+import type { FastifyReply } from 'fastify'
 import type { Session } from '../../src/doors/interaction.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 
 /** Who made it, and may see it. */
@@ -26,6 +28,15 @@ interface Kept {
 /** Seconds. */
 const LIFETIME = 300
 const HANDLE = /^[A-Za-z0-9_-]{43}$/
+
+/** The page where a secret was shown before: `text` says how to get another. */
+export function notShownAgain(
+  reply: FastifyReply,
+  text: Words,
+  primary: { href: string; text: Words },
+): FastifyReply {
+  return reply.page('page-message', { title: message('Not shown again'), text, primary }, { status: 410 })
+}
 
 /** A handle of one `kind` is none of another. */
 export function createShownOnce({ artifacts, box }: Kernel, kind: string): ShownOnce {

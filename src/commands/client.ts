@@ -13,6 +13,7 @@ import { nobodyServes } from '../services/clients/client-policies.ts'
 import { membersFrom, OF_PLUGINS } from './client-members.ts'
 import { withJson } from './json-option.ts'
 import { optionName, wholeNumber } from './option.ts'
+import { listed } from './record.ts'
 import { print, toLines, withServer } from './run.ts'
 import { servedBy } from './served.ts'
 
@@ -65,16 +66,13 @@ export function clientCommand(): Command {
     .option('--after <client_id>', 'begin behind this one')
     .option('--search <text>', 'only those whose id or name begins with it')
     .option('--limit <number>', 'at most so many', '1000')
-    .action(async ({ json, after, search, limit }: Options) =>
+    .action(async (options: Options) =>
       withServer(async ({ clients }) => {
-        const most = wholeNumber('--limit', limit)
-        if (search !== undefined && after !== undefined)
-          throw new ConfigError('--search and --after do not go together.')
-        const listed =
-          search === undefined
-            ? await clients.list(after, most)
-            : (await clients.search(search, { limit: most })).found
-        print(listed.map(clientToWire), listed.map(toLine), json)
+        const found = await listed(options, {
+          list: async (most) => clients.list(options.after, most),
+          search: async (text, most) => clients.search(text, { limit: most }),
+        })
+        print(found.map(clientToWire), found.map(toLine), options.json)
       }),
     )
   withJson(

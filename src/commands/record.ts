@@ -86,6 +86,20 @@ export function recordCommand<Information extends object>(kind: RecordKind<Infor
   return command
 }
 
+/** Those of a list that the options ask for. Throws `ConfigError` for options that do not go together. */
+export async function listed<One>(
+  { search, after, limit }: { search?: string; after?: string; limit?: string },
+  by: {
+    list(most: number): Promise<One[]>
+    search(begin: string, most: number): Promise<{ readonly found: readonly One[] }>
+  },
+): Promise<readonly One[]> {
+  const most = wholeNumber('--limit', limit)
+  if (search === undefined) return by.list(most)
+  if (after !== undefined) throw new ConfigError('--search and --after do not go together.')
+  return (await by.search(search, most)).found
+}
+
 function oneOf(name: string): string {
   return `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`
 }

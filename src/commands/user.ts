@@ -6,7 +6,7 @@ import { userError } from '../protocol/user-members.ts'
 import { userToWire } from '../services/users/user-wire.ts'
 import type { User } from '../services/users/user.ts'
 import { withJson } from './json-option.ts'
-import { wholeNumber } from './option.ts'
+import { listed } from './record.ts'
 import { print, toLines, withServer } from './run.ts'
 import { addLinkCommands, addPasskeyCommands } from './user-ways-in.ts'
 import { membersFrom, readPassword, withMembers, withPassword, type PasswordOptions } from './user-members.ts'
@@ -48,16 +48,13 @@ export function userCommand(): Command {
     .option('--search <text>', 'only those whose user name, name or email address begins with it')
     .option('--after <username>', 'begin behind this one')
     .option('--limit <number>', 'at most so many', '1000')
-    .action(async ({ json, limit, after, search }: Options) =>
+    .action(async (options: Options) =>
       withServer(async ({ users }) => {
-        const most = wholeNumber('--limit', limit)
-        if (search !== undefined && after !== undefined)
-          throw new ConfigError('--search and --after do not go together.')
-        const listed =
-          search === undefined
-            ? await users.list({ after: after ?? '', limit: most })
-            : (await users.search(search, { limit: most })).found
-        print(listed.map(userToWire), listed.map(toLine), json)
+        const found = await listed(options, {
+          list: async (most) => users.list({ after: options.after ?? '', limit: most }),
+          search: async (text, most) => users.search(text, { limit: most }),
+        })
+        print(found.map(userToWire), found.map(toLine), options.json)
       }),
     )
   withJson(command.command('show <username>').description('one user')).action(

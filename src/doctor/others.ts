@@ -59,7 +59,7 @@ const KEYLESS: Kind = {
   good: (count) => `${count} without keys answer${count === 1 ? 's' : ''}.`,
 }
 
-/** One of them. `look` throws `Wrong` where its keys cannot be read. */
+/** One of them. `look` throws `Unreadable` where its keys cannot be read. */
 interface Other {
   readonly issuer: string
   /** How the command calls it. */
@@ -68,7 +68,7 @@ interface Other {
 }
 
 /** What cannot be read, and why. */
-class Wrong extends Error {
+class Unreadable extends Error {
   readonly address: string
 
   constructor(address: string, what: string) {
@@ -150,7 +150,7 @@ async function problemOf({ command, cannot, lost, member }: Kind, { name, look }
     await look(fetch)
     return null
   } catch (error) {
-    if (!(error instanceof Wrong)) throw error
+    if (!(error instanceof Unreadable)) throw error
     const { address, message } = error
     const { origin } = URL.parse(address) ?? {}
     const guarded = /not https|not of the public internet/.test(message)
@@ -177,8 +177,8 @@ function upstream({ id, issuer }: UpstreamRow): Other {
       const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
       const { issuer: named, jwks_uri: keys } = await readAt(fetch, address, parseObject)
       if (named !== issuer)
-        throw new Wrong(address, `its issuer is ${JSON.stringify(String(named)).slice(0, 200)}`)
-      if (typeof keys !== 'string') throw new Wrong(address, 'it has no jwks_uri')
+        throw new Unreadable(address, `its issuer is ${JSON.stringify(String(named)).slice(0, 200)}`)
+      if (typeof keys !== 'string') throw new Unreadable(address, 'it has no jwks_uri')
       assertKeys(keys, await readAt(fetch, keys, parseObject))
     },
   }
@@ -197,30 +197,30 @@ function keyless(row: UpstreamRow): Other {
       for (const address of [token, userinfo]) {
         const { status } = await askAt(fetch, address)
         if (status >= 500 || (status === 404 && address === userinfo))
-          throw new Wrong(address, `it answers ${status}`)
+          throw new Unreadable(address, `it answers ${status}`)
       }
     },
   }
 }
 
-/** Throws `Wrong` where no answer comes. */
+/** Throws `Unreadable` where no answer comes. */
 async function askAt(fetch: Fetch, address: string): Promise<Response> {
   try {
     return await fetch(address, { headers: { accept: 'application/jwk-set+json, application/json' } })
   } catch (error) {
-    if (error instanceof OutboundError) throw new Wrong(address, error.reason)
+    if (error instanceof OutboundError) throw new Unreadable(address, error.reason)
     throw error
   }
 }
 
-/** Throws `Wrong`. */
+/** Throws `Unreadable`. */
 async function readAt<T>(fetch: Fetch, address: string, parse: (bytes: Uint8Array) => T): Promise<T> {
   const response = await askAt(fetch, address)
-  if (response.status !== 200) throw new Wrong(address, `it answers ${response.status}`)
+  if (response.status !== 200) throw new Unreadable(address, `it answers ${response.status}`)
   try {
     return parse(await response.bytes())
   } catch (error) {
-    if (error instanceof OAuthError) throw new Wrong(address, error.message.replace(/^the body /, 'it '))
+    if (error instanceof OAuthError) throw new Unreadable(address, error.message.replace(/^the body /, 'it '))
     throw error
   }
 } // prettier-ignore
@@ -236,7 +236,7 @@ function assertKeys(address: string, document: unknown): void {
     if (parseJwkSet(document).length > 0) return
   } catch (error) {
     if (!(error instanceof JwkSetError)) throw error
-    throw new Wrong(address, `it ${error.message}`)
+    throw new Unreadable(address, `it ${error.message}`)
   }
-  throw new Wrong(address, 'none of its keys is of use')
+  throw new Unreadable(address, 'none of its keys is of use')
 }

@@ -5,7 +5,7 @@ import { appSettings } from './app-settings.ts'
 import { findFace } from './client-face.ts'
 import { getClient } from './client-page.ts'
 import type { OwnArea } from '../area.ts'
-import type { ShownOnce } from '../../pages/shown-once.ts'
+import { notShownAgain, type ShownOnce } from '../../pages/shown-once.ts'
 
 /** Seconds for which the former secret goes on working; one that leaked must not. */
 const OVERLAPS = ['0', '3600', '86400', '604800'] as const
@@ -41,11 +41,7 @@ export function addClientSecret(area: OwnArea, shownOnce: ShownOnce): void {
           'A secret is shown once, and is then known to the app alone. Replace it if it was lost.',
         )
         const primary = { href: uri('/clients'), text: message('Go to the clients') }
-        return reply.page(
-          'page-message',
-          { title: message('Not shown again'), text, primary },
-          { status: 410 },
-        )
+        return notShownAgain(reply, text, primary)
       }
       const { subject: clientId, secret } = taken
       const client = await getClient(area, clientId)

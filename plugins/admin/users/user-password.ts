@@ -8,7 +8,7 @@ import { Type } from '../../../src/protocol/schema.ts'
 import type { User } from '../../../src/services/users/user.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { OwnArea } from '../area.ts'
-import type { ShownOnce } from '../../pages/shown-once.ts'
+import { notShownAgain, type ShownOnce } from '../../pages/shown-once.ts'
 import { getUser, showUser, signInFor } from './user-page.ts'
 import { attempt } from './user-form.ts'
 
@@ -53,11 +53,7 @@ export function addPasswordLinks(area: OwnArea, shownOnce: ShownOnce): HandOver 
           'A link is shown once. Make another if it was lost: the former is then no longer good.',
         )
         const primary = { href: uri('/users'), text: message('Go to the users') }
-        return reply.page(
-          'page-message',
-          { title: message('Not shown again'), text, primary },
-          { status: 410 },
-        )
+        return notShownAgain(reply, text, primary)
       }
       const [address, expiresAt] = JSON.parse(taken.secret) as [string, number]
       const { id, username } = await getUser(area, taken.subject)
