@@ -23,7 +23,8 @@ export function addGrant(oauth: OAuth, pairings: Pairings): void {
         throw new OAuthError('invalid_grant', 'the pairing_code is not known, was used, or is too old')
       }
       attempt.succeeded()
-      return { ...found.granted, refreshable: true, spends: [{ kind: PAIRING, handle: found.handle }] }
+      const spends = [{ kind: PAIRING, handle: found.handle }]
+      return { ...found.granted, refreshable: true, whileSignedIn: sid, spends }
     },
   })
 }

@@ -3,7 +3,8 @@ import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { answer, type Answer } from '../support/device.ts'
 import { compile, installStranger, pack } from '../support/packages.ts'
-import { spawnServer } from '../support/process.ts'
+import { withClient } from '../../src/store/connections.ts'
+import { runCommand, spawnServer } from '../support/process.ts'
 import type { Requests } from '../support/requests.ts'
 import { freePort } from '../support/settings.ts'
 import { ALICE, goThrough, SEED } from '../support/sign-in.ts'
@@ -36,6 +37,26 @@ test('the installed command serves it, below an issuer with a path', async () =>
   const settings = { PLUGINS: join(folder, 'index.ts'), PORT, OIDC_ISSUER: `http://127.0.0.1:${PORT}/auth` }
   const server = await spawnServer(settings, { seed, program })
   const address = `${server.url}/pair?client_id=radio&scope=openid%20read_books`
+  // One that is redeemed while all sign-ins of its person are being ended gives nothing.
+  const fleeting = createUserAgent(server.url)
+  const shownFirst = await goThrough(fleeting, await fleeting.get(address))
+  const racing = /id="pairing-code">([\d ]+)</.exec(shownFirst.body)![1]!
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  const waits = async (count: number) => {
+    await expect.poll(async () => server.database.query(waiting), { timeout: 20_000 }).toHaveLength(count)
+  }
+  const [ended, redeemed] = await withClient(server.database, async (holder) => {
+    await holder.query('begin')
+    await holder.query('select from users where username = $1 for update', [ALICE.username])
+    const ending = runCommand(['user', 'revoke-tokens', ALICE.username], server.settings)
+    await waits(1)
+    const redeeming = redeem(server, racing)
+    await waits(2)
+    await holder.query('commit')
+    return Promise.all([ending, redeeming])
+  })
+  expect([ended.status, redeemed]).toEqual([0, expect.objectContaining({ error: 'invalid_grant' })])
+
   const person = createUserAgent(server.url, { 'accept-language': 'de' })
   const { username, password } = ALICE
   const consent = await person.submit(await person.get(address), 'login', { username, password })
