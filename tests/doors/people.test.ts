@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { NoMailTransport } from '../../../src/doors/mail.ts'
-import { Type } from '../../../src/protocol/schema.ts'
-import { temporaryDirectory } from '../../support/cleanup.ts'
-import { startServer } from '../../support/server.ts'
-import { ALICE, answerOf, authorizationUrl, goThrough, SEED } from '../../support/sign-in.ts'
-import { createUserAgent, findForm } from '../../support/user-agent.ts'
-import { signedIn } from '../account/owner.ts'
+import { NoMailTransport } from '../../src/doors/mail.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import { temporaryDirectory } from '../support/cleanup.ts'
+import { startServer } from '../support/server.ts'
+import { ALICE, answerOf, authorizationUrl, goThrough, SEED } from '../support/sign-in.ts'
+import { createUserAgent, findForm } from '../support/user-agent.ts'
+import { signedIn } from '../plugins/account/owner.ts'
 
 const ROOT = { username: 'root', password: 'a password of an administrator', roles: ['admin'] }
 
@@ -23,11 +23,11 @@ const page = (reply: object, name: string, model: object): never =>
 
 async function addBadges(server: FastifyInstance): Promise<void> {
   const { account, admin, pages, oauth } = server
-  await (pages as unknown as AnyPages).add('badge', new URL('badge.eta', import.meta.url))
-  await pages.addAsset('badge.js', new URL('badge.js', import.meta.url))
-  await expect(pages.addAsset('badge.js', new URL('badge.js', import.meta.url))).rejects.toThrow('registered twice')
-  await expect(pages.addAsset('style.css', new URL('badge.js', import.meta.url))).rejects.toThrow('registered twice')
-  await expect(pages.addAsset('badge.html', new URL('badge.js', import.meta.url))).rejects.toThrow('needs a name')
+  await (pages as unknown as AnyPages).add('badge', new URL('people/badge.eta', import.meta.url))
+  await pages.addAsset('badge.js', new URL('people/badge.js', import.meta.url))
+  await expect(pages.addAsset('badge.js', new URL('people/badge.js', import.meta.url))).rejects.toThrow('registered twice')
+  await expect(pages.addAsset('style.css', new URL('people/badge.js', import.meta.url))).rejects.toThrow('registered twice')
+  await expect(pages.addAsset('badge.html', new URL('people/badge.js', import.meta.url))).rejects.toThrow('needs a name')
   const area = account.addSection({ text: 'Badge', path: '/badge', about: async () => 'A fine one' })
   expect(() => account.addSection({ text: 'Other', path: '/profile', about: async () => '' })).toThrow('is taken')
   area.serve({
@@ -41,7 +41,7 @@ async function addBadges(server: FastifyInstance): Promise<void> {
       return area.signInAgain(call, area.uri('/badge')) ?? call.reply.send(userId)
     },
   })
-  await (pages as unknown as AnyPages).add('badge-part', new URL('badge-part.eta', import.meta.url))
+  await (pages as unknown as AnyPages).add('badge-part', new URL('people/badge-part.eta', import.meta.url))
   const own = account.addSecurity({
     name: 'badges',
     part: 'badge-part',
@@ -67,7 +67,7 @@ const NOBODY = 'nobody'
 
 /** Anybody may make an account, and is signed in by it. */
 async function addSignUp({ oauth, browser, interactions, pages }: FastifyInstance): Promise<void> {
-  await (pages as unknown as AnyPages).add('sign-up', new URL('sign-up.eta', import.meta.url))
+  await (pages as unknown as AnyPages).add('sign-up', new URL('people/sign-up.eta', import.meta.url))
   oauth.add('signInLink', {
     name: 'sign-up',
     link: async ({ address }) => ({ text: 'Make an account', href: `/sign-up?${new URLSearchParams({ continue: address }).toString()}` }),

@@ -1,11 +1,11 @@
 /** Server metadata: where it is found, and that it says what is registered, no more and no less. */
-import { SIGNATURE_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
+import { SIGNATURE_ALGORITHMS } from '../../../src/protocol/jwk-set.ts'
 import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
-import { startServer, type TestServer } from '../support/server.ts'
-import { freePort } from '../support/settings.ts'
-import { authorizationUrl, SEED } from '../support/sign-in.ts'
-import { rowsWith } from '../support/left-out.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
+import { freePort } from '../../support/settings.ts'
+import { authorizationUrl, SEED } from '../../support/sign-in.ts'
+import { rowsWith } from '../../support/left-out.ts'
 
 const OIDC = '/.well-known/openid-configuration'
 const OAUTH = '/.well-known/oauth-authorization-server'

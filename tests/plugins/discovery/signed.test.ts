@@ -2,7 +2,7 @@
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
 import { expect, test } from 'vitest'
-import { startServer } from '../support/server.ts'
+import { startServer } from '../../support/server.ts'
 
 const WELL_KNOWN = '/.well-known/oauth-authorization-server'
 const server = await startServer({ OIDC_SIGNED_METADATA: 'true' })

@@ -3,13 +3,13 @@
  * @needs latchkey-ciba
  */
 import { expect, test } from 'vitest'
-import { approve, ask, call, CALL_CENTRE, CIBA_SEED, CIBA_SETTINGS, pageOf } from '../support/ciba.ts'
-import { sumOf } from '../support/metrics.ts'
-import { startReceiver } from '../support/receiver.ts'
-import { startServer } from '../support/server.ts'
-import { freePort } from '../support/settings.ts'
-import { ALICE } from '../support/sign-in.ts'
-import { createUserAgent } from '../support/user-agent.ts'
+import { approve, ask, call, CALL_CENTRE, CIBA_SEED, CIBA_SETTINGS, pageOf } from '../../support/ciba.ts'
+import { sumOf } from '../../support/metrics.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { startServer } from '../../support/server.ts'
+import { freePort } from '../../support/settings.ts'
+import { ALICE } from '../../support/sign-in.ts'
+import { createUserAgent } from '../../support/user-agent.ts'
 
 let status = 204
 const receiver = await startReceiver((_request, response) => response.writeHead(status).end())

@@ -1,10 +1,10 @@
 /** What is counted, and under which names: few labels, none that a stranger can make up. */
 import { expect, test } from 'vitest'
-import { requestToken } from '../support/clients.ts'
-import { parseMetrics, sumOf } from '../support/metrics.ts'
-import { startServer } from '../support/server.ts'
-import { freePort } from '../support/settings.ts'
-import { statusOf, toClient } from '../support/service.ts'
+import { requestToken } from '../../support/clients.ts'
+import { parseMetrics, sumOf } from '../../support/metrics.ts'
+import { startServer } from '../../support/server.ts'
+import { freePort } from '../../support/settings.ts'
+import { statusOf, toClient } from '../../support/service.ts'
 
 const service = { client_id: 'service', client_secret: `lks_${'s'.repeat(43)}`, scope: ['read'] }
 const options = { seed: { clients: [service] } }

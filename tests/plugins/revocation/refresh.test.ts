@@ -1,9 +1,9 @@
 /** Revocation of a refresh token (RFC 7009 §2.1): all that was issued under its Authorization ends with it. */
 import { expect, test } from 'vitest'
-import { createClient } from '../support/clients.ts'
-import { startServer } from '../support/server.ts'
-import { getTokens, refresh, SEED, WEB } from '../support/sign-in.ts'
-import { basic, bearer } from '../support/requests.ts'
+import { createClient } from '../../support/clients.ts'
+import { startServer } from '../../support/server.ts'
+import { getTokens, refresh, SEED, WEB } from '../../support/sign-in.ts'
+import { basic, bearer } from '../../support/requests.ts'
 
 const server = await startServer({}, { seed: SEED })
 const web = basic(WEB.client_id, WEB.client_secret)

@@ -1,10 +1,10 @@
 /** Token revocation (RFC 7009): what a client gives back is dead, and nothing else is. */
 import { describe, expect, test } from 'vitest'
-import { createClient, getToken, introspect, statusWith } from '../support/clients.ts'
-import { basic } from '../support/requests.ts'
-import { startServer } from '../support/server.ts'
-import { freePort } from '../support/settings.ts'
-import { addUserGrant, USER_GRANT } from '../support/user-grant.ts'
+import { createClient, getToken, introspect, statusWith } from '../../support/clients.ts'
+import { basic } from '../../support/requests.ts'
+import { startServer } from '../../support/server.ts'
+import { freePort } from '../../support/settings.ts'
+import { addUserGrant, USER_GRANT } from '../../support/user-grant.ts'
 
 const server = await startServer(
   { OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false },

@@ -1,11 +1,11 @@
 /** What administrators see of webhooks, and do about them: by pages, and by the interface for programs. @needs latchkey-webhooks, latchkey-admin */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { callerAs, startApi } from '../support/admin-api.ts'
-import { startReceiver } from '../support/receiver.ts'
-import { findForm } from '../support/user-agent.ts'
-import { until } from '../support/until.ts'
-import { signedIn } from './admin/administrator.ts'
+import { callerAs, startApi } from '../../support/admin-api.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { findForm } from '../../support/user-agent.ts'
+import { until } from '../../support/until.ts'
+import { signedIn } from '../admin/administrator.ts'
 
 const statuses = new Map<string, number>()
 const receiver = await startReceiver(({ url }, response) =>
