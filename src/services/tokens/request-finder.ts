@@ -8,7 +8,7 @@ import type { Spend } from '../../doors/facts.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { assertLengths } from '../../protocol/parameters.ts'
-import { type SentForm, type Wire, without } from '../../protocol/wire.ts'
+import { assertNotRepeated, type SentForm, type Wire, without } from '../../protocol/wire.ts'
 
 /** A request, and what is spent when it is answered. */
 export interface FoundRequest extends AskedRequest, SentForm {
@@ -38,7 +38,7 @@ export function createRequestFinder(doors: DoorRegistry): RequestFinder {
     const { client, wire, repeated, sources } = found
     const source = sourceOf(wire)
     if (source === undefined) return withShown(found)
-    if (repeated.size > 0) throw new OAuthError('invalid_request', 'a parameter is repeated')
+    assertNotRepeated(repeated)
     // RFC 9101 §5.
     if (wire['request'] !== undefined && wire['request_uri'] !== undefined)
       throw new OAuthError('invalid_request', 'request and request_uri do not go together')

@@ -159,7 +159,11 @@ describe('refused', () => {
   test('what is repeated, before the source is asked', async () => {
     const url = `${asked({ ...outside, request: 'x' })}&request=y`
     const shown = await createUserAgent(server.url).get(url)
-    expect(new URL(shown.headers.get('location')!).searchParams.get('error')).toBe('invalid_request')
+    const told = new URL(shown.headers.get('location')!).searchParams
+    expect([told.get('error'), told.get('error_description')]).toEqual([
+      'invalid_request',
+      'the parameter request is repeated',
+    ])
   })
 })
 
