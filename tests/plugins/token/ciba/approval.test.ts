@@ -388,7 +388,10 @@ describe('a code of their own', () => {
     expect(textOf(await setCode(person, { approval_code: 'Pflaume' }))).toContain('The code is set.')
     const stored = JSON.stringify(await server.database.query('select * from user_records'))
     expect(stored).not.toContain('Pflaume')
-    expect(await call(server, form)).toMatchObject(invalid('missing_user_code'))
+    expect(await call(server, form)).toMatchObject({
+      ...invalid('missing_user_code'),
+      error_description: 'the parameter user_code is missing: this person has set one',
+    })
     expect(await call(server, { ...form, user_code: 'pflaume' })).toMatchObject(invalid('invalid_user_code'))
     expect(await call(server, { ...form, user_code: 'Pflaume' })).toMatchObject({ status: 200 })
     await setCode(person, { approval_code: 'Birne' })
