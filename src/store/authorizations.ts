@@ -26,7 +26,7 @@ export type ListedAuthorizationRow = Pick<Authorization, (typeof LISTED)[number]
   refreshable: boolean
 }
 
-const LISTED = ['id', 'clientId', 'subject', 'scopes', 'resources', 'binding', 'createdAt'] as const
+const LISTED = ['id', 'clientId', 'subject', 'scopes', 'resources', 'binding', 'parent', 'createdAt'] as const
 /** Of one user's Authorizations for one client, the youngest, which are looked at. */
 const WINDOW = 100
 /** With the id of the user whom it stands for. */

@@ -19,6 +19,8 @@ export interface AuthorizationInformation {
   readonly refreshable: boolean
   /** Whether it began with a key of the client (DPoP, a certificate), so that what is stolen of it is good for nobody. */
   readonly bound: boolean
+  /** Whether it was granted for something else (a token that was exchanged, an assertion), and ends with that. */
+  readonly derived: boolean
 }
 
 export interface AuthorizationPage {
@@ -79,9 +81,11 @@ function toInformation({
   createdAt,
   usedAt,
   binding,
+  parent,
   ...row
 }: ListedAuthorizationRow): AuthorizationInformation {
   const refreshedAt = usedAt?.getTime() ?? null
   const bound = binding !== null && binding !== undefined
-  return { ...row, userId: subject, createdAt: createdAt.getTime(), refreshedAt, bound }
+  const derived = parent !== null && parent !== undefined
+  return { ...row, userId: subject, createdAt: createdAt.getTime(), refreshedAt, bound, derived }
 }

@@ -16,7 +16,7 @@ export function createIdTokenReader(
   const { oauth } = fastify
   const { ownJwts } = kernelOf(fastify)
 
-  /** The latest that the client got in this sign-in, if it is good still. */
+  /** The latest that the client got by this sign-in itself, if it is good still: no ID token came of what it exchanged. */
   async function latestOf({ aud, sub, sid }: IdTokenClaims): Promise<AuthorizationInformation | null> {
     const client = typeof aud === 'string' ? await oauth.findClient(aud) : null
     if (client === null || typeof sid !== 'string') return null
@@ -27,6 +27,7 @@ export function createIdTokenReader(
       for (const one of page.authorizations)
         if (
           one.clientId === aud &&
+          !one.derived &&
           oauth.subjectOf(one.userId, client) === sub &&
           (latest === null || one.createdAt >= latest.createdAt)
         )

@@ -69,8 +69,7 @@ const claimsOf = ({ access_token }: Readonly<Record<string, unknown>>) => decode
 const signIn = async (agent?: UserAgent): Promise<Tokens> =>
   getTokens(server, { scope: 'openid read_books' }, agent)
 /** Of the other app. */
-async function signInElsewhere(): Promise<string> {
-  const agent = createUserAgent(server.url)
+async function signInElsewhere(agent: UserAgent = createUserAgent(server.url)): Promise<string> {
   const url = authorizationUrl(server, { client_id: 'other', scope: 'openid read_books' })
   const code = answerOf(await goThrough(agent, await agent.get(url))).get('code')!
   return (await exchangeAs(server, toClient(OTHER), code)).tokens.access_token
@@ -324,6 +323,23 @@ describe('other kinds of tokens', () => {
     expect(await exchange(server, DESK, revoked.id_token, idToken)).toMatchObject(invalid('invalid_request'))
     expect(await exchange(server, NOBODY, had.id_token, idToken)).toMatchObject(invalid('invalid_request'))
   })
+
+  test('an ID token stands for what its app got by signing in, and for nothing that the app exchanged since', async () => {
+    const exchanging = { ...WEB, grant_types: ['authorization_code', 'refresh_token', GRANT], scope: ['read_books', 'read_shelf'] }
+    await clients.update('web', { ...exchanging, token_exchange: [{ ...own[0], subject_clients: ['other'] }] })
+    const shelver = { ...ROBOT, client_id: 'shelver', grant_types: [GRANT], scope: ['read_books', 'read_shelf'] }
+    await clients.create({ ...shelver, token_exchange: [{ subject_clients: ['web'], resources: [server.url, SHELF] }] })
+    const agent = createUserAgent(server.url)
+    const had = await signIn(agent)
+    const theirs = await signInElsewhere(agent)
+    expect(await exchange(server, asWeb, theirs)).toMatchObject({ status: 200, scope: 'read_shelf' })
+    expect(await exchange(server, shelver, had.id_token, idToken)).toMatchObject({ status: 200, scope: 'read_books' })
+    // When its own is gone nothing of it is left, whatever else the app has.
+    await server.post('/revoke', { token: had.refresh_token }, credentials(WEB))
+    expect(await exchange(server, shelver, had.id_token, idToken)).toMatchObject(invalid('invalid_request'))
+    await clients.update('web', { grant_types: null, scope: ['read_books'], token_exchange: null })
+    await clients.delete('shelver')
+  }) // prettier-ignore
 
   test('a refresh token, by the client that it was given to alone; it stays good', async () => {
     const had = await signIn(createUserAgent(server.url))
