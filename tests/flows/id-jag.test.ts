@@ -10,9 +10,12 @@ import { createDpopKey, prove } from '../support/dpop.ts'
 import { spawnServer } from '../support/process.ts'
 import { basic } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'
-import { getTokens, SEED, WEB } from '../support/sign-in.ts'
+import { exchangeAs } from '../support/code-flow.ts'
+import { toClient } from '../support/service.ts'
+import { answerOf, authorizationUrl, getTokens, goThrough, SEED, WEB } from '../support/sign-in.ts'
 import { APP, bring, GRANT, JAG_SEED, SHELF } from '../support/trusted-issuer.ts'
 import { freePort } from '../support/settings.ts'
+import { createUserAgent } from '../support/user-agent.ts'
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const TYPE = 'urn:ietf:params:oauth:token-type:'
@@ -37,6 +40,14 @@ const one = await spawnServer(
 ) // prettier-ignore
 const two = await spawnBeside(one.settings, one.database)
 const { id_token, refresh_token, access_token } = await getTokens(home, { scope: 'openid email' })
+
+/** That alice's browser got for another app. */
+async function idTokenOf(by: typeof WEB): Promise<string> {
+  const url = authorizationUrl(home, { client_id: by.client_id, scope: 'openid email' })
+  const agent = createUserAgent(home.url)
+  const code = answerOf(await goThrough(agent, await agent.get(url))).get('code')!
+  return (await exchangeAs(home, toClient(by), code)).tokens.id_token
+}
 
 const insecure = { [oauth4webapi.allowInsecureRequests]: true }
 async function metadataOf(url: string): Promise<oauth4webapi.AuthorizationServer> {
@@ -97,6 +108,20 @@ test('of twenty that show one ID-JAG at two processes at once, one gets a token'
   const all = await Promise.all(Array.from({ length: 20 }, async (_, at) => bring(at % 2 === 0 ? one : two, APP, assertion)))
   expect(all.filter(({ status }) => status === 200)).toHaveLength(1)
   expect(all.filter(({ error }) => error === 'invalid_grant')).toHaveLength(19)
+}) // prettier-ignore
+
+test('nobody is vouched for with an ID token of a client that was deleted, also where another has its name now', async () => {
+  const { clients } = home.server.oauth
+  const old = { ...WEB, client_id: 'old' }
+  await clients.create(old)
+  await clients.update('web', { token_exchange: [...rules, { ...rules[0]!, subject_clients: ['old'] }] })
+  const by = { subject_token: await idTokenOf(old), subject_token_type: `${TYPE}id_token` }
+  expect(await vouched(by)).toMatchObject({ status: 200 })
+  await home.database.query(`update authorizations set created_at = created_at - interval '1 hour' where client_id = 'old'`)
+  await clients.delete('old')
+  await clients.create(old)
+  expect(await vouched(by)).toMatchObject({ status: 400, error: 'invalid_request' })
+  await clients.update('web', { token_exchange: rules })
 }) // prettier-ignore
 
 test('a refresh token vouches too, and stays as it is', async () => {

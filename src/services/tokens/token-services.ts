@@ -21,7 +21,7 @@ import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
 import { createOwedCodes } from './owed-codes.ts'
 import { createOwnJwtVerifier, type OwnJwtVerifier } from './own-jwt-verifier.ts'
 import { createParentClaims } from './parent-claims.ts'
-import { createParents, type ReadTrusted } from './parents.ts'
+import { createParents, type Parents, type ReadTrusted } from './parents.ts'
 import { createRequestParameters, type RequestParameters } from './request-parameters.ts'
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
 import { createReplayEnding, type EndReplayed } from './replays.ts'
@@ -48,6 +48,7 @@ export interface TokenServices {
   readonly endReplayed: EndReplayed
   readonly authorizations: Authorizations
   readonly revocations: Revocations
+  readonly parents: Parents
   readonly tokenIssuer: TokenIssuer
   readonly verifier: TokenVerifier
   readonly revoker: TokenRevoker
@@ -136,6 +137,7 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
     endReplayed,
     authorizations: createAuthorizations(database, revoker),
     revocations,
+    parents,
     tokenIssuer: createTokenIssuer({
       issuer,
       doors,

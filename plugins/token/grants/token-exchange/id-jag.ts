@@ -40,7 +40,7 @@ export type Vouch = (request: VouchRequest, call: Call) => Promise<Answer>
 
 export function createVouch(fastify: FastifyInstance, read: ReadSubjectToken): Vouch {
   const { oauth } = fastify
-  const { doors } = kernelOf(fastify)
+  const { doors, parents } = kernelOf(fastify)
   const constraints = () => doors.all('senderConstraint')
 
   async function sourceOf(sent: VouchRequest, call: Call): Promise<Source> {
@@ -50,6 +50,8 @@ export function createVouch(fastify: FastifyInstance, read: ReadSubjectToken): V
     const source = await read(sent.subject_token_type, sent.subject_token, call)
     assertHeld(source, call.binding)
     if (source.standsFor.subject === undefined) throw refused(NOT_GOOD)
+    // Nothing is issued here that asks for it, as an exchange does.
+    if (!(await parents.stand(source.parent))) throw refused(NOT_GOOD)
     return source
   }
 
