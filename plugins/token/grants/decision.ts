@@ -46,13 +46,16 @@ export async function grantedOf(
   if ('denied' in decision) throw refused(decision.unmet)
   const granted = grantedFromJson(decision.granted)
   const sid = await signedInBy(oauth, granted)
+  return { ...narrowed(granted, resource), whileSignedIn: sid, spends: [spend] }
+}
+
+/** What was approved, for as much of it as is asked for. */
+export function narrowed(granted: Granted, resource: AskedFor['resource']): Granted {
   const { resources, refreshable = true } = granted
   return {
     ...granted,
     ...(resource === undefined ? {} : { resources: resource, approvedResources: resources }),
     refreshable,
-    whileSignedIn: sid,
-    spends: [spend],
   }
 }
 

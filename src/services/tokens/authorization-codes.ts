@@ -19,7 +19,7 @@ import type { Query } from '../../store/statement.ts'
 import { statements as sessions } from '../../store/sessions.ts'
 import { createBoundedCache } from '../bounded-cache.ts'
 import { createCodeRedemption } from './code-redemption.ts'
-import type { OwedCodes } from './owed-codes.ts'
+import type { Owed } from './owed.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import type { EndReplayed } from './replays.ts'
 import type { ArtifactOf, SpendArtifact } from './spent-artifacts.ts'
@@ -69,7 +69,8 @@ export interface AuthorizationCodesOptions {
   lifetime: number
   endReplayed: EndReplayed
   refreshTokens: RefreshTokens
-  owed: OwedCodes
+  /** Refresh tokens, by their codes. */
+  owed: Owed<string>
   spendArtifact: SpendArtifact
   artifactOf: ArtifactOf
 }

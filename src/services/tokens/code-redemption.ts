@@ -1,7 +1,7 @@
 /** How an authorization code is spent: by one statement that takes it away and stores its Authorization with its tokens. */
 import { hashOf } from '../../protocol/handle.ts'
 import { statements } from '../../store/authorization-codes.ts'
-import type { OwedCodes } from './owed-codes.ts'
+import type { Owed } from './owed.ts'
 import { opaqueRow, type RedeemableSpend } from './redemption.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import { toRow } from './stored-authorization.ts'
@@ -9,7 +9,7 @@ import { toRow } from './stored-authorization.ts'
 /** What of `Granted.spends` stands for this code. */
 export type SpendCode = (code: string) => RedeemableSpend
 
-export function createCodeRedemption(refreshes: RefreshTokens, owed: OwedCodes): SpendCode {
+export function createCodeRedemption(refreshes: RefreshTokens, owed: Owed<string>): SpendCode {
   return (code) => ({
     kind: 'authorization_code',
     handle: code,

@@ -15,6 +15,7 @@ import { isUnavailable } from '../../store/failures.ts'
 import { statements as refreshTokens } from '../../store/refresh-tokens.ts'
 import { statements as sessions } from '../../store/sessions.ts'
 import { statements as tokens } from '../../store/tokens.ts'
+import { isApproved } from './owed-approvals.ts'
 import { isRedeemable, opaqueRow, type Issued, type Opaque, type Redemption } from './redemption.ts'
 import { redemptionOf } from './refresh-redemption.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
@@ -154,25 +155,34 @@ export function createIssueTransaction(
     return isDeepStrictEqual(found?.authorization.binding, binds ?? continues.authorization.binding)
   }
 
+  const confirming =
+    (successor: string): Write =>
+    async (query) => {
+      if (!(await refreshes.confirm(query, successor))) throw new NoLongerGood()
+    }
+
   /** The refresh token that a retry gets once more; whoever else comes second ends what the first one got. */
-  async function handOutAgain(issuance: Issuance, redemption: Redemption): Promise<string> {
+  async function handOutAgain(issuance: Issuance, redemption: Redemption): Promise<string | undefined> {
     const use = await redemption.useOf(issuance.authenticated)
     if (use === 'replayed') await endReplayed(issuance.authorization)
     if (typeof use !== 'object' || !(await standsAsBound(issuance))) throw alreadySpent()
     const { successor } = use
-    const confirm: Write = async (query) => {
-      if (!(await refreshes.confirm(query, successor))) throw new NoLongerGood()
-    }
+    const confirm = successor === undefined ? [] : [confirming(successor)]
     try {
-      await commit([confirm, ...spendsOf(issuance), ...additionsTo(issuance)])
+      await commit([...confirm, ...spendsOf(issuance), ...additionsTo(issuance)])
     } catch (error) {
       if (error instanceof NoLongerGood) throw alreadySpent()
-      // What was taken for a code is owed still, whatever kept it from being handed out.
+      // What was taken for a code or an approval is owed still, whatever kept it from being handed out.
       if (issuance.granted.continues === undefined || isUnavailable(error))
         redemption.noteUnanswered(successor)
       throw error
     }
     return successor
+  }
+
+  function noteUnanswered(issuance: Issuance, redemption: Redemption | undefined): void {
+    redemption?.noteUnanswered(issuance.refreshToken)
+    for (const spend of issuance.granted.spends ?? []) if (isApproved(spend)) spend.noteUnanswered(issuance)
   }
 
   return async (issuance) => {
@@ -181,8 +191,8 @@ export function createIssueTransaction(
       await commit(writesOf(issuance, redemption))
       return issuance.refreshToken
     } catch (error) {
+      if (isUnavailable(error)) noteUnanswered(issuance, redemption)
       if (redemption === undefined) throw error
-      if (isUnavailable(error)) redemption.noteUnanswered(issuance.refreshToken)
       if (error instanceof NoLongerGood) return handOutAgain(issuance, redemption)
       throw error
     }

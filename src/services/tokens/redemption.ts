@@ -28,8 +28,11 @@ export interface Opaque {
 export interface Redemption {
   /** Spends it and stores what it gives; false when it is not as good as it was when it was looked at. */
   redeem(query: Query, issued: Issued): Promise<boolean>
-  /** What it is good for that could not be redeemed; `authenticated`: whether its client has proven who it is. */
-  useOf(authenticated: boolean): Promise<Use>
+  /**
+   * What it is good for that could not be redeemed; `authenticated`: whether its client has proven who it is. Without a successor, what
+   * was stored has no refresh token.
+   */
+  useOf(authenticated: boolean): Promise<Use | { readonly successor: undefined }>
   /** That nobody knows whether it was redeemed, or that the refresh token that it gave was not handed out. */
   noteUnanswered(refreshToken: string | undefined): void
 }

@@ -18,7 +18,8 @@ import { createGivenBeside, type GivenBeside } from './given-beside.ts'
 import { createIdTokens } from './id-tokens.ts'
 import { createIssueTransaction } from './issue-transaction.ts'
 import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
-import { createOwedCodes } from './owed-codes.ts'
+import { createOwed } from './owed.ts'
+import { createOwedApprovals, type OwedApprovals, type Try } from './owed-approvals.ts'
 import { createOwnJwtVerifier, type OwnJwtVerifier } from './own-jwt-verifier.ts'
 import { createParentClaims } from './parent-claims.ts'
 import { createParents, type Parents, type ReadTrusted } from './parents.ts'
@@ -45,6 +46,7 @@ export interface TokenServices {
   readonly ownJwts: OwnJwtVerifier
   readonly authorizationCodes: AuthorizationCodes
   readonly refreshTokens: RefreshTokens
+  readonly owedApprovals: OwedApprovals
   readonly endReplayed: EndReplayed
   readonly authorizations: Authorizations
   readonly revocations: Revocations
@@ -89,7 +91,6 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
     idle: config.OIDC_REFRESH_TOKEN_IDLE,
     expire: config.OIDC_REFRESH_TOKEN_EXPIRE,
   })
-  const owed = createOwedCodes()
   const revocations = createRevocations(database, feed)
   const parents = createParents({ database, directory, revocations, trusted })
   const parentClaims = createParentClaims(box)
@@ -129,11 +130,12 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
       lifetime: config.OIDC_CODE_EXPIRE,
       endReplayed,
       refreshTokens,
-      owed,
+      owed: createOwed<string>(),
       spendArtifact,
       artifactOf: createArtifactOf(box),
     }),
     refreshTokens,
+    owedApprovals: createOwedApprovals(database, refreshTokens, createOwed<Try>()),
     endReplayed,
     authorizations: createAuthorizations(database, revoker),
     revocations,

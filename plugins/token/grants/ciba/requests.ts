@@ -42,7 +42,8 @@ export interface Asked {
 export interface BackchannelRequests {
   /** Throws 429 where the client has asked this person too often without an answer. */
   create(asked: Asked): Promise<{ authReqId: string; request: BackchannelRequest }>
-  findByAuthReqId(authReqId: string): Promise<BackchannelRequest | null>
+  /** Without a request where that is not known, or was spent. */
+  findByAuthReqId(authReqId: string): Promise<{ id: string; request: BackchannelRequest | null }>
   find(id: string): Promise<BackchannelRequest | null>
   /** Those of a user that wait for them, the latest first. */
   listOpen(userId: string): Promise<BackchannelRequest[]>
@@ -111,7 +112,10 @@ export function createBackchannelRequests(fastify: FastifyInstance): Backchannel
       await polls.begin(id, ended)
       return { authReqId, request }
     },
-    findByAuthReqId: async (authReqId) => requests.get(idOf(authReqId)),
+    async findByAuthReqId(authReqId) {
+      const id = idOf(authReqId)
+      return { id, request: await requests.get(id) }
+    },
     find: async (id) => requests.get(id),
     async listOpen(userId) {
       const listed = await requests.list(userId)

@@ -15,7 +15,7 @@ async function deviceCode(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   const requests = createDeviceRequests(oauth, kernelOf(fastify).box)
   addEndpoint(oauth, requests)
-  addGrant(oauth, requests)
+  addGrant(fastify, requests)
   addPicture(fastify)
   await addPages(fastify, requests)
 }

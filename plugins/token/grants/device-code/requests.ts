@@ -38,7 +38,8 @@ export interface Found {
 
 export interface DeviceRequests {
   create(approval: ApprovalRequest, address: string): Promise<{ deviceCode: string; userCode: string }>
-  findByDeviceCode(deviceCode: string): Promise<Found | null>
+  /** Without a request where that is not known, or was spent. */
+  findByDeviceCode(deviceCode: string): Promise<{ id: string; request: DeviceRequest | null }>
   /** Binds the request to the browser. Null for a code that is not open, or was entered in another one. */
   claim(userCode: string, browserId: string): Promise<Found | null>
   /** The request as it was; null when it was decided before, or is too old. */
@@ -94,8 +95,7 @@ export function createDeviceRequests(
 
     async findByDeviceCode(deviceCode) {
       const id = hashOf(deviceCode)
-      const request = await requests.get(id)
-      return request === null ? null : { id, request }
+      return { id, request: await requests.get(id) }
     },
 
     async claim(userCode, browserId) {
