@@ -3,12 +3,13 @@ import { hash } from 'node:crypto'
 import type { Spend } from '../../doors/facts.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import { CLOCK_SKEW, decodeSignedJwt, JwtError, type UnverifiedJwt } from '../../protocol/signed-jwt.ts'
+import { ID_JAG_TYPE } from '../../protocol/id-jag.ts'
 import { obeys } from '../../protocol/claim-rules.ts'
 import type { ClientKeys } from '../clients/client-keys.ts'
 import type { TrustedIssuer, TrustedIssuerRegistry } from './trusted-issuer-registry.ts'
 import type { TrustedIssuerUses } from './trusted-issuer-uses.ts'
 
-/** What a JWT is shown for; an ID-JAG is always for our issuer, whatever is registered. */
+/** What a JWT is shown for; an ID-JAG is always for us, whatever audiences are registered. */
 export interface ExpectedAssertion {
   /** `typ` that it may have; undefined for none. */
   readonly types: readonly (string | undefined)[]
@@ -70,7 +71,7 @@ export function createAssertions({ issuers, uses, keys, audiences }: AssertionsO
           issuer: from.issuer,
           issuerOptional: isSpiffe,
           algorithms: from.algorithms,
-          audiences: only ?? from.audiences ?? audiences,
+          audiences: only ?? (unverified.typ === ID_JAG_TYPE ? audiences : (from.audiences ?? audiences)),
           required: ['sub', 'exp', ...required],
           longest,
         })

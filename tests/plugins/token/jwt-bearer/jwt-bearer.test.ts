@@ -279,6 +279,12 @@ describe('an ID-JAG', () => {
       error: 'invalid_target',
     })
   })
+
+  test('is for the issuer of this server, whatever else its own issuer is registered with', async () => {
+    const by = async (aud: string) => said(key, 'https://few.example', aud, { client_id: 'app', exp: inSeconds(30) }, { typ: 'oauth-id-jag+jwt' })
+    expect(await bring(server, APP, await by(server.url))).toMatchObject({ status: 200, scope: 'read_shelf' })
+    expect(await bring(server, APP, await by('urn:us'))).toMatchObject(bad('aud is another'))
+  }) // prettier-ignore
 })
 
 describe('what came of an issuer ends', () => {
