@@ -92,7 +92,10 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
       : new OAuthError('consent_required', 'what was allowed has been taken back')
   }
 
-  /** Once for each session, client and consent that a process sees: who takes a consent back has the session forget the client. */
+  /**
+   * Once for each session, client and consent that a process sees: who takes access back has the session forget the client. Where there is no
+   * consent, nothing tells the time after that from the time before, and it is noted each time.
+   */
   async function join(
     sid: string | undefined,
     { clientId, registeredAt }: Client,
@@ -101,7 +104,7 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
     const key = `${sid} ${registeredAt} ${consent} ${clientId}`
     if (sid === undefined || joined.has(key)) return
     await database.query(sessions.join, [sid, clientId, registeredAt / 1000])
-    joined.set(key, true)
+    if (consent != null) joined.set(key, true)
   }
 
   const create: AuthorizationCodes['create'] = async (approved, { client, redirectUri, parameters }) => {

@@ -47,6 +47,7 @@ const clients = [
   WEB,
   registered('told'),
   registered('implicit', IMPLICIT),
+  registered('trusted', { require_consent: false }),
   registered('by-session', { backchannel_logout_session_required: true }),
   registered('sealed', {
     jwks: { keys: [encryptionJwk] },
@@ -329,6 +330,19 @@ describe('who is told', () => {
       const answer = new URLSearchParams(new URL(page.headers.get('location')!).hash.slice(1))
       return decodeJwt(answer.get('id_token')!)['sid'] as string
     }
+
+    test('an app that asks for no consent, to which they came once more since its access was taken back', async () => {
+      const tess = { username: 'tess', password: 'a password of tess' }
+      await oauth.users.create(tess)
+      const { agent, sid } = await signIn('trusted', { user: tess })
+      await agent.submit(await agent.get(`${server.url}/account/apps`), 'revoke-0', {})
+      expect(await told()).toEqual([['trusted', sid]])
+      const { tokens } = await signIn('trusted', { agent, user: tess })
+      const form = { token: tokens.refresh_token, ...credentials, client_id: 'trusted' }
+      expect((await server.post('/revoke', form)).status).toBe(200)
+      await signOut({ agent, tokens })
+      expect(await told()).toEqual([['trusted', sid]])
+    })
 
     test('an app that gave its token back before the sign-out, or whose token came twice', async () => {
       await oauth.users.create(MOLLY)
