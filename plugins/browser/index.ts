@@ -56,8 +56,8 @@ export interface Browser extends GenuineForms {
 declare module 'fastify' {
   interface FastifyInstance {
     browser: Browser & {
-      /** @internal Sign-ins that lack a factor, for the steps of a sign-in alone. */
-      [STEPS]: Pick<SignedIn, 'unfinished' | 'raise' | 'adopt' | 'abandon'>
+      /** @internal Sign-ins that lack a factor, for the steps of a sign-in and for sign-out alone. */
+      [STEPS]: Pick<SignedIn, 'unfinished' | 'raise' | 'adopt' | 'opened' | 'abandon'>
     }
   }
 }

@@ -44,6 +44,8 @@ export interface SignedIn {
    * returns its session, pending or not.
    */
   adopt(call: BrowserCall, form: Wire): Promise<Session | null>
+  /** The session that is open, whatever policies find missing of it by now: for who ends it. */
+  opened(request: FastifyRequest): Promise<Session | null>
   /** Ends the sign-in that lacks a factor. */
   abandon(call: BrowserCall): Promise<void>
   forget(call: BrowserCall): void
@@ -68,6 +70,11 @@ export function createSignedIn(
   const isUnmet = async (session: Session): Promise<boolean> =>
     (await assurance.missing(session.userId, session, ownRequest())).length > 0
 
+  function asActor(request: FastifyRequest, session: Session): Session {
+    request.actor = { kind: 'user', id: session.userId }
+    return session
+  }
+
   const originOf = ({ request: { ip, headers } }: BrowserCall) => ({
     userAgent: headers['user-agent'],
     address: ip,
@@ -91,8 +98,7 @@ export function createSignedIn(
   async function session(request: FastifyRequest): Promise<Session | null> {
     const found = await findSession(request)
     if (found === null || (await isUnmet(found))) return null
-    request.actor = { kind: 'user', id: found.userId }
-    return found
+    return asActor(request, found)
   }
 
   return {
@@ -204,11 +210,14 @@ export function createSignedIn(
       return null
     },
 
+    async opened(request) {
+      const session = await findSession(request)
+      return session === null ? null : asActor(request, session)
+    },
+
     async abandon({ request }) {
       const token = cookies.pending.read(request)
       if (token !== undefined) await pendingSessions.end(token)
-      const session = await findSession(request)
-      if (session !== null && (await isUnmet(session))) await sessions.end(session)
     },
 
     forget: byCookie.forget,

@@ -162,7 +162,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
 
   /** Nothing is done for such a request; what people see lets them do it themselves. */
   async function refuse(error: UnknownHint, call: BrowserCall): Promise<FastifyReply> {
-    const session = await browser.session(call.request)
+    const session = await browser[STEPS].opened(call.request)
     if (session === null) throw error
     logFailure(error, call.request)
     return showError(error, call.reply, { offersSignOut: true })
@@ -184,7 +184,8 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
       call.request.log.info(
         'sign-out does not lead back: without id_token_hint or client_id, nobody has registered its post_logout_redirect_uri',
       )
-    const session = await browser.session(call.request)
+    // Also one of which a policy that came later finds a factor missing: it stands open at the apps all the same.
+    const session = await browser[STEPS].opened(call.request)
     if (session === null || isOf(asked, session))
       return signOut(reachable(asked, session, wire, call), session, call)
     if (call.request.method !== 'POST' || wire['csrf_token'] === undefined)

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt } from 'jose'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { asksForFactor, codeOf, recoveryCodesOn, secretOn, setUpFactor } from '../../support/authenticator.ts'
+import { isThere } from '../../support/left-out.ts'
 import { basic } from '../../support/requests.ts'
 import { routesOf } from '../../support/routes.ts'
 import { startBeside, startServer, type TestServer } from '../../support/server.ts'
@@ -24,7 +25,8 @@ import { age, signedIn } from '../account/owner.ts'
 
 const ROOT = { username: 'root', password: 'a password of an administrator', roles: ['admin'] }
 const VAULT = { ...WEB, client_id: 'vault', minimum_acr_value: '2' }
-const seed = { ...SEED, users: [ALICE, BOB, ROOT], clients: [WEB, VAULT] }
+const FRAMED = { ...WEB, client_id: 'framed', frontchannel_logout_uri: 'https://app.example/out' }
+const seed = { ...SEED, users: [ALICE, BOB, ROOT], clients: [WEB, VAULT, FRAMED] }
 const server = await startServer({ OIDC_SECOND_FACTOR_ROLES: 'admin,accountant' }, { seed })
 const { oauth } = server.server
 
@@ -218,6 +220,22 @@ describe('who must show one and has none', () => {
     await oauth.users.update(BOB.username, { roles: [] })
     expect((await agent.get(`${server.url}/account`)).body).toContain('signed-in-as')
   })
+
+  test('a role that comes later changes nothing about how they sign out: they are asked, and the apps are told', async () => {
+    const agent = createUserAgent(server.url)
+    const arrived = await goThrough(agent, await agent.get(authorizationUrl(server, { client_id: 'framed' })), BOB)
+    const { sid } = await claimsOf(arrived, 'framed')
+    const isOpen = async () => oauth.sessions.isOpen(String(sid))
+    await oauth.users.update(BOB.username, { roles: ['accountant'] })
+    onTestFinished(async () => void (await oauth.users.update(BOB.username, { roles: [] })))
+    const asked = await agent.get(`${server.url}/end-session`)
+    expect(asked.body).toContain('id="sign-out"')
+    expect(await isOpen()).toBe(true)
+    const done = await agent.submit(asked, 'end-session')
+    expect(done.body).toContain('id="signed-out"')
+    expect(await isOpen()).toBe(false)
+    if (isThere('latchkey-frontchannel-logout')) expect(done.body).toContain(`<iframe src="${FRAMED.frontchannel_logout_uri}`)
+  }) // prettier-ignore
 
   test.each([
     ['an app is registered with it', { client_id: 'vault' }],
