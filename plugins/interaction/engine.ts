@@ -97,8 +97,12 @@ export function createEngine(fastify: FastifyInstance): Engine {
       const loaded = await walk.load(address, call)
       const { stored, interaction } = loaded
       const { pending } = await findPosition(interaction, call)
+      const { isOnce, ...shown } = proof
+      // What showed it was no form of the step: by its name it leads to one session.
+      const once = typeof isOnce === 'string' ? { form: { shown: isOnce }, once: `shown ${isOnce}` } : {}
+      const signIn = { ...shown, ...once }
       const session =
-        pending?.step.name === LOGIN ? await browser.signIn(call, proof, interaction.request) : null
+        pending?.step.name === LOGIN ? await browser.signIn(call, signIn, interaction.request) : null
       if (session === null || pending === undefined) return call.reply.redirect(store.addressOf(stored), 303)
       return walk.goOn(loaded, pending.step, {}, { note: noteOf(session), session }, call)
     },

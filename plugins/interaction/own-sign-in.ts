@@ -18,6 +18,7 @@ export interface OwnSignIn {
   /**
    * Who somebody is has been shown to a page of the plugin's own, by a method that has one: the interaction at `address` goes on from
    * there. That it is the same browser, which began it, is looked at here; that it was that person, is for the caller.
+   * What is good once is named in `isOnce`: shown twice, as by a double click, it leads to one session, and to no other once that has ended.
    */
   prove(address: string, proof: Proof, call: BrowserCall): Promise<FastifyReply>
   /**

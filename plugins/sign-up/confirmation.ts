@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { waitFor } from '../../src/http/wait.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { hashOf } from '../../src/protocol/handle.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { AskedSignUp, SignUp, SignUps } from '../../src/services/users/sign-ups.ts'
@@ -132,11 +133,18 @@ export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
   }
 
   /** The account is there: who asked for it in this browser is signed in by what they have just sent, and goes on where they were. */
-  async function goOn(call: PageCall, { browser: mark, back, made }: MadeSignUp): Promise<FastifyReply> {
+  async function goOn(
+    call: PageCall,
+    token: string,
+    { browser: mark, back, made }: MadeSignUp,
+  ): Promise<FastifyReply> {
     if (!marks.isThis(call, mark) || Date.now() - made.at > TWICE_WITHIN) return showMade(call, made.user)
     const proof = { user: await oauth.users.get(made.user), amr: PASSWORD_AMR, acr: PASSWORD_ACR }
-    if ((await interactions.wayBack(back, call)) !== null) return interactions.prove(back, proof, call)
-    await browser.signIn(call, proof)
+    // Whoever has signed out since, and whoever comes to the browser then, is signed in by nothing that was sent before.
+    const shown = hashOf(token)
+    if ((await interactions.wayBack(back, call)) !== null)
+      return interactions.prove(back, { ...proof, isOnce: shown }, call)
+    await browser.signIn(call, { ...proof, form: call.wire, once: shown })
     return call.reply.redirect(`${basePath}${CONFIRM}?done=yes`, 303)
   }
 
@@ -174,7 +182,7 @@ export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
       browser.assertGenuine(call, call.wire, purposeOf(token))
       const asked = await signUps.find(token)
       if (asked === null) return refuse(call)
-      if (asked.made !== undefined) return goOn(call, asked)
+      if (asked.made !== undefined) return goOn(call, token, asked)
       const refusal = form.refusalOf(asked.email)
       if (refusal !== undefined) return refuse(call, { title: SPENT.title, text: refusal })
       const isHere = marks.isThis(call, asked.browser)
@@ -189,7 +197,7 @@ export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
       const now = await signUps.find(token)
       if (now === null) return refuse(call)
       // By this request, or by another one of the same click.
-      if (now.made !== undefined) return goOn(call, now)
+      if (now.made !== undefined) return goOn(call, token, now)
       const problems = problemOf(error)
       if (problems.email !== undefined) return refuse(call, HAS_ONE, signIn())
       return show(call, token, asked, { ...chosen, problems, status: 400 })

@@ -98,6 +98,23 @@ test('a link makes one account, however often it is sent; later it leads to the 
   expect([late.status, late.body]).toEqual([200, expect.stringContaining('Your account is there')])
 })
 
+test.each(['from an app', 'without one'])('once they have signed out, the same form signs nobody in again: %s', async (comes) => {
+  const who = someone()
+  const agent = createUserAgent(server.url)
+  const confirm = await agent.get(await linkFor(agent, who, comes === 'from an app' ? await fromApp(agent) : undefined))
+  const before = agent.clone()
+  const pages = await Promise.all([1, 2].map(async () => agent.submit(confirm, 'confirm')))
+  for (const page of pages) expect(page.body).toContain(comes === 'from an app' ? 'id="consent"' : 'you are signed in')
+  const { id } = (await oauth.users.find(who.username))!
+  await agent.submit(await agent.get(`${server.url}/end-session`), 'end-session')
+  expect(await oauth.sessions.list(id)).toEqual([])
+  for (const again of [agent.clone(), before.clone()]) {
+    const answer = await again.submit(confirm, 'confirm')
+    expect([answer.body.includes('id="consent"'), answer.body.includes('you are signed in')]).toEqual([false, false])
+  }
+  expect(await oauth.sessions.list(id)).toEqual([])
+}) // prettier-ignore
+
 test('what only looks at a link makes nobody, and signs nobody in', async () => {
   const who = someone()
   const agent = createUserAgent(server.url)
