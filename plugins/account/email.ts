@@ -13,6 +13,7 @@ import { Type } from '../../src/protocol/schema.ts'
 import { ofUser } from '../../src/services/throttle/throttle-limits.ts'
 import { ASKED_MAILS } from '../mail/asked-mails.ts'
 import { readerOf } from '../mail/reader-of.ts'
+import { askingFor, ofAddress } from '../mail/whose.ts'
 import { keptElsewhere } from '../kept-elsewhere.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
@@ -42,7 +43,8 @@ interface Shown {
 
 export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
   const { oauth, kernel, serve, uri, userOf } = area
-  const throttle = oauth.throttle('confirm-email', { ...ASKED_MAILS, ownerOf: ofUser })
+  const ofAsker = oauth.throttle('confirm-email', { ...ASKED_MAILS, ownerOf: ofUser })
+  const toAddress = oauth.throttle('confirm-email-to', { ...ASKED_MAILS, ownerOf: ofAddress(fastify) })
   const mailed = (): boolean => fastify.hasDecorator('letters') && fastify.letters.isOn()
 
   // Whose the address is already is looked up behind the request, which takes the same time for all. The mail says it, and nobody else is told.
@@ -90,8 +92,10 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
 
   /** Throws 429 for who has to wait, and 503 where too much waits to be sent. */
   async function sendLink({ id: user, claims }: User, email: string, call: PageCall): Promise<void> {
-    const attempt = await throttle.attempt(user, call.request.ip)
-    await attempt.failed()
+    const { ip } = call.request
+    await (await ofAsker.attempt(user, ip)).failed()
+    const { account, mark } = await askingFor(fastify, email, call.request)
+    await (await toAddress.attempt(account, ip, mark)).failed()
     // Made here: what ends it from now on ends it, however long the mail takes.
     const token = await kernel.emailLinks.make(user, email)
     if (token === null) return

@@ -29,6 +29,7 @@ const LIMITS: ReadonlyMap<string, readonly [Message, Message]> = new Map([
   ['user', [WRONG_PASSWORDS, WRONG_PASSWORDS_EVERYWHERE]],
   ['factor', [WRONG_CODES, WRONG_CODES_EVERYWHERE]],
   ['confirm-email', [MAILS, MAILS]],
+  ['confirm-email-to', [MAILS, MAILS]],
   ['mail-code', [MAIL_CODES, MAIL_CODES]],
   ['mail-code-sending', [CODES, CODES]],
   ['device', [DEVICE_CODES, DEVICE_CODES]],

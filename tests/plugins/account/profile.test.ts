@@ -311,4 +311,18 @@ describe('the email address', () => {
     await age(server, 590)
     expect((await open(server, agent, '/email')).url).toBe(`${server.url}/account/email`)
   })
+
+  test('one address gets so many mails that confirm it, whoever asks: others get theirs', async () => {
+    const askers: UserAgent[] = []
+    for (const username of ['first-asker', 'second-asker']) {
+      await users.create({ username, password: BOB.password })
+      askers.push(await signedIn(server, { username, password: BOB.password }))
+    }
+    const [first, second] = askers as [UserAgent, UserAgent]
+    const ask = async (asker: UserAgent, email: string) => asker.submit(await open(server, asker, '/email'), 'change-email', { email })
+    for (let times = 0; times < 10; times++) expect((await ask(first, 'victim@new.example')).status).toBe(200)
+    const refused = await ask(second, 'Victim@new.example')
+    expect([refused.status, refused.body]).toEqual([429, expect.stringContaining('id="email-error"')])
+    expect((await ask(second, 'second@new.example')).status).toBe(200)
+  }) // prettier-ignore
 })
