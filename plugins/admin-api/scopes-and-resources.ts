@@ -5,8 +5,8 @@ import type { ResourceInformation, ScopeInformation } from '../../src/protocol/r
 import { slashless } from '../../src/protocol/resource-identifier.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { OPENID_SCOPES } from '../../src/protocol/scope.ts'
-import { PATH as SCIM } from '../scim/messages.ts'
-import { namesOurs, PATH } from './access.ts'
+import { PROGRAM_PATHS } from '../programs/access.ts'
+import { namesOurs } from './access.ts'
 import type { AdminApi } from './operations.ts'
 import { addRecordOperations } from './record-operations.ts'
 
@@ -30,7 +30,7 @@ const ResourceMembers = {
 export function addScopesAndResources({ oauth }: FastifyInstance, api: AdminApi): void {
   const { issuer, resources } = oauth
   /** With a slash at the end it is another name of the same. */
-  const own = [PATH, SCIM].map((path) => `${issuer}${path}`)
+  const own: readonly string[] = PROGRAM_PATHS.map((path) => `${issuer}${path}`)
   const isOwn = (name: unknown): boolean => typeof name === 'string' && own.includes(slashless(name))
   const assertMayChangeOurs = async (call: BearerCall): Promise<void> =>
     api.assertAll(call, 'what is done to the scopes and resources of the server itself')

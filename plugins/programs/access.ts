@@ -27,9 +27,12 @@ export interface ProgramAccess {
   nameActor(call: Pick<BearerCall, 'token' | 'request'>): void
 }
 
+/** Of all interfaces that there are, also of those that are off: nobody else's resource is to stand in their way. */
+export const PROGRAM_PATHS = ['/admin/api/v1', '/scim/v2', '/ssf', '/global-token-revocation'] as const
+
 export interface ProgramInterface {
   /** Below the issuer; with the issuer before it, the identifier of the resource. */
-  readonly path: string
+  readonly path: (typeof PROGRAM_PATHS)[number]
   /** Which scopes hold which others. */
   readonly implies: Readonly<Record<string, readonly string[]>>
 }

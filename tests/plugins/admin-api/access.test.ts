@@ -259,6 +259,20 @@ describe('who may not do all gets no more than they have', () => {
     expect(await all()).toEqual(before)
   })
 
+  test.each(['scim/v2', 'ssf', 'global-token-revocation'])('by what %s is guarded with, there or not', async (path) => {
+    const resource = `${server.url}/${path}`
+    const address = `/resources/${encodeURIComponent(resource)}`
+    expect((await apps!('POST', '/resources', { resource: `${resource}/` })).status).toBe(403)
+    expect((await apps!('POST', '/resources', { resource: 'https://a.example', aliases: [resource] })).status).toBe(403)
+    await oauth.resources.saveResource({ resource })
+    await oauth.resources.saveScope({ name: 'manage', description: 'All of it', resource })
+    expect((await apps!('PATCH', address, { access_token_lifetime: 86_400 })).status).toBe(403)
+    expect((await apps!('PATCH', '/scopes/manage', { resource: null })).status).toBe(403)
+    expect((await apps!('DELETE', '/scopes/manage')).status).toBe(403)
+    expect((await apps!('DELETE', address)).status).toBe(403)
+    for (const one of ['/scopes/manage', address]) expect((await all!('DELETE', one)).status).toBe(204)
+  }) // prettier-ignore
+
   test('who may do all does it, but leaves an administrator who may sign in', async () => {
     const made = await all!('POST', '/users', { username: 'second', roles: ['admin'] })
     expect(made.status).toBe(201)
