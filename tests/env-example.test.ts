@@ -34,7 +34,8 @@ async function settingsOfPages(): Promise<string[]> {
   for await (const page of glob('{docs/*.md,README.md}', { cwd: new URL('..', import.meta.url) }))
     for (const line of (await readFile(new URL(`../${page}`, import.meta.url), 'utf8')).split('\n')) {
       const [, name, value] = /^([A-Z][A-Z0-9_]*)=(.*)$/.exec(line) ?? []
-      if (name !== undefined && names.has(name) && !/\$|npm start$/.test(value!)) found.push(line)
+      if (name !== undefined && names.has(name) && !/\$|(?:npm start|node --test \S+)$/.test(value!))
+        found.push(line)
     }
   return found
 }
