@@ -25,6 +25,8 @@ const FINAL = new Set(['invalid_request', 'invalid_state'])
 interface Round {
   /** The id of the last one that was not taken. */
   after: string
+  /** Whether the receiver was asked at all. */
+  isAsked: boolean
   taken: number
   readonly problems: Error[]
 }
@@ -65,6 +67,7 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
   async function pushOne(stream: Stream, { jti, claims }: WaitingEventRow, round: Round): Promise<void> {
     const { id, client, delivery } = stream
     let isDone = false
+    round.isAsked = true
     try {
       const { status = 0, err = '' } = (await push(delivery, claims)) ?? {}
       const isRefused = status === 400 && FINAL.has(err)
@@ -91,7 +94,7 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
     payload: Type.Object({ client: Type.String(), stream: Type.String() }),
     async deliver({ client, stream: id }) {
       const until = performance.now() + BUDGET
-      const round: Round = { after: '', taken: 0, problems: [] }
+      const round: Round = { after: '', isAsked: false, taken: 0, problems: [] }
       for (let isFirst = true; ; isFirst = false) {
         const stream = await pushing(client, id)
         const row = stream === null ? 'none' : await queue.claim(stream, round.after)
@@ -111,7 +114,7 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
       }
       const [problem] = round.problems
       if (problem !== undefined) throw problem
-      return `${round.taken} taken`
+      return round.isAsked ? `${round.taken} taken` : null
     },
   })
 }

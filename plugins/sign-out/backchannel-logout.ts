@@ -58,7 +58,7 @@ async function backChannelLogout(fastify: FastifyInstance): Promise<void> {
     }),
     async deliver({ client: clientId, user, sid }, { id, enqueuedAt }) {
       const client = await oauth.findClient(clientId)
-      if (client === null || !isOfClient(clientId, enqueuedAt, client) || !isTold(client, sid)) return
+      if (client === null || !isOfClient(clientId, enqueuedAt, client) || !isTold(client, sid)) return null
       const { backchannel_logout_uri: address, id_token_signed_response_alg: algorithm = 'RS256' } =
         client.metadata
       const now = Math.floor(Date.now() / 1000)
@@ -75,6 +75,7 @@ async function backChannelLogout(fastify: FastifyInstance): Promise<void> {
       const body = new URLSearchParams({ logout_token: await sealedFor(client, token) })
       const { ok, status } = await oauth.fetch(String(address), { method: 'POST', body })
       if (!ok) throw new Error(`the app answered with ${status}`)
+      return undefined
     },
   })
 

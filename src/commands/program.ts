@@ -24,7 +24,7 @@ export const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<C
   ['trusted-issuer', 'issuers whose JWTs are good here: create, list, show, update, delete', async () => (await import('./trusted-issuer.ts')).trustedIssuerCommand()],
   ['upstream', 'providers by which people sign in, such as Google and GitHub: create, list, show, update, delete', async () => (await import('./upstream.ts')).upstreamCommand()],
   ['user', 'users: create, list, show, update, disable, enable, keep, revoke-tokens, delete, export, set-password, reset-factors, passkeys, delete-passkey, linked-sign-ins, unlink', async () => (await import('./user.ts')).userCommand()],
-  ['ldap', 'the directory that LDAP_URL names: test, link, sync', async () => (await import('./ldap.ts')).ldapCommand()],
+  ['ldap', 'the directory that LDAP_URL names: test, link, unlink, sync', async () => (await import('./ldap.ts')).ldapCommand()],
   ['webhook', 'the addresses that WEBHOOKS names: list, test', async () => (await import('./webhook.ts')).webhookCommand()],
 ] // prettier-ignore
 

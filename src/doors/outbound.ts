@@ -106,9 +106,10 @@ export interface Delivery<P extends TObject = TObject> {
   /**
    * Does it, within 15 seconds. What it throws puts it off for a pause that grows, up to an hour; after a day, or at
    * once where that is an `Undeliverable`, it is given up, and administrators see the message of what was thrown. Where it has a `recipient`, they
-   * see the text that it answers with, a line, among the last attempts; without a text, those that failed alone.
+   * see the text that it answers with, a line, among the last attempts; without a text, those that failed alone. Null is for what had come to
+   * nothing before anybody was asked: that says of no recipient that they are well again.
    */
-  deliver(payload: Static<P>, attempt: DeliveryTry): Promise<string | void>
+  deliver(payload: Static<P>, attempt: DeliveryTry): Promise<string | null | void>
 }
 
 /** What a listener enqueues with the change that it hears of. */

@@ -8,7 +8,7 @@ import type { SecretBox } from '../keys/secret-box.ts'
 import { contextOf } from './outbox.ts'
 
 /** What the delivery answers with. Throws what it throws, and where it is late, or can never be delivered. */
-export type Attempt = (row: ClaimedRow) => Promise<string | void>
+export type Attempt = (row: ClaimedRow) => Promise<string | null | void>
 
 export interface AttemptOptions {
   box: SecretBox

@@ -146,8 +146,9 @@ export function createCourier(options: CourierOptions): Courier {
 
   async function tryOne(row: ClaimedRow): Promise<void> {
     const began = performance.now()
+    let answered: string | null | void
     try {
-      const answered = await deliver(row)
+      answered = await deliver(row)
       count(row, 'done')
       if (typeof answered === 'string') note(row, began, true, answered)
     } catch (error) {
@@ -164,7 +165,7 @@ export function createCourier(options: CourierOptions): Courier {
       return
     }
     await database.query(statements.done, [row.id]).catch(report)
-    if (row.failing) await recipients.well(row.kind, row.recipient).catch(report)
+    if (row.failing && answered !== null) await recipients.well(row.kind, row.recipient).catch(report)
   }
 
   function note(row: ClaimedRow, began: number, done: boolean, text: string): void {

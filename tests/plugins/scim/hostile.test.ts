@@ -1,8 +1,10 @@
 /** What somebody does who means harm to the server, or to those it knows, and has a token of SCIM or is one of its users. */
+import { Client } from 'pg'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { projectionOf } from '../../../plugins/scim/projection.ts'
 import { USER_SCHEMA } from '../../../plugins/scim/user-schema.ts'
 import { ERROR, GROUP, patchOf, scimAs, startScim, USER, type CallScim } from '../../support/scim.ts'
+import { until } from '../../support/until.ts'
 
 const server = await startScim()
 const { users } = server.server.oauth
@@ -167,7 +169,15 @@ describe('where there are very many users', () => {
       [],
     )
     const look = async () => call('GET', `/Groups?${new URLSearchParams({ filter: 'members.value sw "x"' }).toString()}`)
-    const statuses = (await Promise.all(Array.from({ length: 20 }, look))).map(({ status }) => status)
+    // None of them ends before all have come.
+    const holder = new Client({ connectionString: server.database.url })
+    await holder.connect()
+    await holder.query('begin; lock table users')
+    const statuses: number[] = []
+    const all = Promise.all(Array.from({ length: 20 }, async () => statuses.push((await look()).status)))
+    await until(() => expect(statuses).toHaveLength(16))
+    await holder.end()
+    await all
     expect(statuses.filter((status) => status === 200)).toHaveLength(4)
     expect((await call('GET', '/Groups?filter=displayName%20eq%20%22g7%22')).body.totalResults).toBe(1)
   }) // prettier-ignore

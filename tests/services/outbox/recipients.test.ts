@@ -15,7 +15,7 @@ import {
 } from '../../support/post-office.ts'
 import { until } from '../../support/until.ts'
 
-type Deliver = (recipient: string) => Promise<string | void>
+type Deliver = (recipient: string) => Promise<string | null | void>
 const payload = Type.Object({ to: Type.String() })
 
 async function office(deliver: Deliver, options: PostOfficeOptions = {}, shared?: TestDatabase) {
@@ -95,6 +95,21 @@ test('whoever fails is tried less by every process, which is said once, and as b
   })
   await until(async () => expect(await stateOf(first, 'app')).toMatchObject({ failures: 0, failingSince: null, restsUntil: null }))
   expect((first.output() + second.output()).split('deliveries are taken again')).toHaveLength(2)
+}) // prettier-ignore
+
+test('what had come to nothing before anybody was asked makes nobody well', async () => {
+  let asked = 0
+  const there = await office(async () => {
+    asked++
+    return null
+  })
+  await there.database.query(`insert into outbox_recipients (kind, recipient, failures, failing_since, rests_until) values ('letter', 'app', 3, now(), now() + interval '1 hour')`)
+  await send(there, ['app'])
+  await rested(there)
+  await until(() => expect(asked).toBe(1))
+  await until(async () => expect((await stateOf(there, 'app')).waiting).toBe(0))
+  expect((await stateOf(there, 'app')).failures).toBe(3)
+  expect(there.output()).not.toContain('deliveries are taken again')
 }) // prettier-ignore
 
 test('what waits for who rests is not looked for before they have rested', async () => {

@@ -15,9 +15,9 @@ export function addPing({ oauth }: FastifyInstance, requests: BackchannelRequest
       const client = await oauth.findClient(clientId)
       const ping = client === null ? null : await requests.pingOf(request, client)
       // It is gone, or has its answer.
-      if (client === null || ping === null) return
+      if (client === null || ping === null) return null
       const { backchannel_client_notification_endpoint: endpoint } = client.metadata
-      if (modeOf(client.metadata) !== 'ping' || typeof endpoint !== 'string') return
+      if (modeOf(client.metadata) !== 'ping' || typeof endpoint !== 'string') return null
       const { ok, status } = await oauth.fetch(endpoint, {
         method: 'POST',
         headers: {
@@ -26,7 +26,7 @@ export function addPing({ oauth }: FastifyInstance, requests: BackchannelRequest
         },
         body: JSON.stringify({ auth_req_id: ping.authReqId }),
       })
-      if (ok) return
+      if (ok) return undefined
       const words = `the app answered with ${status}`
       // It does not want it: a redirect is not followed, and what it refuses once it refuses again.
       throw status < 500 && status !== 429 ? new Undeliverable(words) : new Error(words)
