@@ -4,8 +4,8 @@ import type { TestServer } from './server.ts'
 import { until } from './until.ts'
 
 export interface Mailbox {
-  /** The next mail that comes to this address, or that has come and was not read; of this subject, where it is said. */
-  next(to: string, subject?: string): Promise<Mail>
+  /** The next mail that comes to this address, or that has come and was not read; of this subject and with these words, where they are said. */
+  next(to: string, subject?: string, words?: string): Promise<Mail>
   /** All that have come to it, once nothing is on its way any more. */
   all(to: string): Promise<readonly Mail[]>
 }
@@ -13,12 +13,15 @@ export interface Mailbox {
 export function openMailbox({ server, database }: TestServer): Mailbox {
   const read = new Set<Mail>()
   const of = (to: string): Mail[] => server.oauth.mail.kept().filter((mail) => mail.to === to)
-  const unread = (to: string, subject?: string): Mail | undefined =>
-    of(to).find((mail) => !read.has(mail) && (subject === undefined || mail.subject === subject))
+  const unread = (to: string, subject?: string, words = ''): Mail | undefined =>
+    of(to).find(
+      (mail) =>
+        !read.has(mail) && (subject === undefined || mail.subject === subject) && mail.text.includes(words),
+    )
   return {
-    async next(to, subject) {
+    async next(to, subject, words) {
       return until(() => {
-        const mail = unread(to, subject)
+        const mail = unread(to, subject, words)
         if (mail === undefined) throw new Error(`no mail to ${to}: ${subject ?? 'of any subject'}`)
         read.add(mail)
         return mail

@@ -185,7 +185,8 @@ describe('the email address', () => {
       expect((await eventsOf(server, 'user.changed'))[0]).toMatchObject({
         details: { changes: { email: [ALICE.email, 'alice@new.example'] } },
       })
-      expect((await mailbox.next(ALICE.email, 'Your email address was changed')).text).toContain('until now')
+      // There may be one of the test before, by which they had it again.
+      await mailbox.next(ALICE.email, 'Your email address was changed', 'until now')
       expect(other.cookies.has('latchkey-session')).toBe(false)
     },
   )
