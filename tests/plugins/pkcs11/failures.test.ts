@@ -56,7 +56,8 @@ describe.skipIf(softHsmModule === undefined)('with a token', () => {
     await expect(store.algorithms(soon())).rejects.toThrow('CKR_PIN_INCORRECT')
     const began = await tokenProcesses()
     await expect(store.algorithms(soon())).rejects.toThrow('The same PIN is not tried again')
-    expect(await tokenProcesses()).toEqual(began)
+    // Those before may just be ending.
+    expect(began).toEqual(expect.arrayContaining(await tokenProcesses()))
     await writeFile(pinFile, `${pin}\n`)
     await expect.poll(async () => store.algorithms(soon()).catch(() => []), { timeout: 15_000 }).toContain('ES256')
     await store.close()
