@@ -76,8 +76,11 @@ export function createGuard({ oauth, browser }: FastifyInstance): Guard {
       return undefined
     },
     async admitForm(request, reply) {
-      const still = admitted.has(request) ? await browser.sessionNow(request) : null
-      if (still !== null) {
+      const before = admitted.get(request)
+      // A page has no body that could have taken its time.
+      const still =
+        before === undefined || request.body === undefined ? before : await browser.sessionNow(request)
+      if (still != null) {
         admitted.set(request, still)
         return
       }
