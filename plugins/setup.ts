@@ -17,7 +17,7 @@ import type { Notice } from './pages/models.ts'
 import { ExplainedError, sendErrorPage } from './pages/error-page.ts'
 import { isTypedAgain, keepingTyped, LOOK_AGAIN } from './pages/expired-form.ts'
 import { problemsIn } from './pages/words.ts'
-import { PASSWORD_ACR, PASSWORD_AMR } from './password-check.ts'
+import { PASSWORD_ACR, PASSWORD_AMR } from './password/check.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { waitFor } from '../src/http/wait.ts'
 

@@ -165,7 +165,7 @@ export type { Composer, Language } from './services/languages/language.ts'
 export type { Languages, Reader } from './services/languages/languages.ts'
 export type { Letter, Letters } from '../plugins/mail/letters.ts'
 export type { Interactions } from '../plugins/interaction/index.ts'
-export type { OAuth } from '../plugins/oauth.ts'
+export type { OAuth } from '../plugins/oauth/index.ts'
 export type {
   FormPage,
   PageCall,

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fp from 'fastify-plugin'
 import demo from '../plugins/demo.ts'
-import oauth from '../plugins/oauth.ts'
+import oauth from '../plugins/oauth/index.ts'
 import resourceServer from '../plugins/resource-server.ts'
 import { sendError } from './http/errors.ts'
 import { keepHouseRules, scopeOptions } from './http/house-rules.ts'

@@ -126,7 +126,7 @@ test('a circle and a way up are seen', () => {
     ['d', []],
   ])
   expect(circlesIn(drawn)).toEqual(['a → b → c → a'])
-  expect(floorOf('src/services/kernel.ts')).toBeLessThan(floorOf('plugins/oauth.ts'))
+  expect(floorOf('src/services/kernel.ts')).toBeLessThan(floorOf('plugins/oauth/index.ts'))
   expect(floorOf('plugins/require-scope/index.ts')).toBe(0)
 })
 

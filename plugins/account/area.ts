@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { BrowserCall, Session } from '../../src/doors/interaction.ts'
 import { STEPS } from '../browser/index.ts'
-import type { OAuth } from '../oauth.ts'
+import type { OAuth } from '../oauth/index.ts'
 import { SignedOutForm } from '../pages/expired-form.ts'
 import type { PageCall, ServePage } from '../pages/index.ts'
 import type { AccountArea } from './sections.ts'

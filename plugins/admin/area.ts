@@ -1,6 +1,6 @@
 /** What the pages of the administration share: their guarded addresses, and their forms. */
 import type { FastifyInstance } from 'fastify'
-import type { OAuth } from '../oauth.ts'
+import type { OAuth } from '../oauth/index.ts'
 import type { ServePage } from '../pages/index.ts'
 import type { AdminArea, Administrator, NewUserWay, UserPart } from './sections.ts'
 import { createFreshForms } from '../pages/fresh-forms.ts'

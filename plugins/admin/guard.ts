@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { message } from '../../src/protocol/message.ts'
 import { ADMIN, type User } from '../../src/services/users/user.ts'
-import { findPresent } from '../kept-elsewhere.ts'
+import { findPresent } from '../password/kept-elsewhere.ts'
 import { ExplainedError } from '../pages/error-page.ts'
 import { SignedOutForm } from '../pages/expired-form.ts'
 import type { Administrator } from './sections.ts'

@@ -8,7 +8,7 @@ import type { RegisteredEndpoint } from '../../src/http/endpoint.ts'
 import { type Credentials, isBasic, parseBasic } from '../../src/protocol/basic-credentials.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
-import type { OAuth } from '../oauth.ts'
+import type { OAuth } from '../oauth/index.ts'
 
 const text = (wire: Wire, name: string): string | undefined => wire[name] as string | undefined
 

@@ -8,7 +8,7 @@ import type { Artifacts } from '../../src/doors/artifacts.ts'
 import type { User } from '../../src/doors/user.ts'
 import { usernameKey } from '../../src/protocol/username.ts'
 import { verifiedAddressOf } from '../mail/verified-address-of.ts'
-import type { OAuth } from '../oauth.ts'
+import type { OAuth } from '../oauth/index.ts'
 
 /** A code that was asked for, as its browser carries it: sealed, and of one interaction. */
 export interface Asked {

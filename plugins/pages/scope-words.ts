@@ -1,5 +1,5 @@
 /** Scopes as people read them: on the consent page, and where they look at what they have allowed. */
-import type { OAuth } from '../oauth.ts'
+import type { OAuth } from '../oauth/index.ts'
 import { standardScopes, type ScopeText } from './words.ts'
 
 export interface DescribedScope extends ScopeText {

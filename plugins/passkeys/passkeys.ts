@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import type { UserRecord } from '../../src/doors/user-records.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import type { OAuth } from '../oauth.ts'
+import type { OAuth } from '../oauth/index.ts'
 import { nameFor } from './authenticators.ts'
 
 /** What is kept of one. */

@@ -1,6 +1,6 @@
 /**
  * A second factor: codes of an authenticator app, and recovery codes. Asked of who has set one up, of the roles of OIDC_SECOND_FACTOR_ROLES, and
- * where an app or a request demands `acr` 2 (`asked-acr.ts`); who must show one and has none sets it up on the way.
+ * where an app or a request demands `acr` 2 (`login/asked-acr.ts`); who must show one and has none sets it up on the way.
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'

@@ -46,7 +46,7 @@ const DOORS: ReadonlyMap<string, string> = new Map(
   ].map((name) => [name, 'senderConstraint']),
 )
 
-/** How the kinds are called that are taken at the doors of `plugins/oauth.ts`, beside those of `kinds.ts`. */
+/** How the kinds are called that are taken at the doors of `plugins/oauth/index.ts`, beside those of `kinds.ts`. */
 export type OwnedKind = 'artifact kind' | 'record kind' | 'throttle kind' | 'self-registration'
 
 export interface TakenNames {

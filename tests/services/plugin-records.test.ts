@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { PluginRecords } from '../../src/doors/plugin-records.ts'
-import type { OAuth } from '../../plugins/oauth.ts'
+import type { OAuth } from '../../plugins/oauth/index.ts'
 import { statements as uses } from '../../src/store/secret-key-uses.ts'
 import { tableOf } from '../../src/store/statement.ts'
 import { startServer } from '../support/server.ts'

@@ -4,7 +4,7 @@ import { Type } from '../../../src/protocol/schema.ts'
 import type { AuditFilter } from '../../../src/services/audit/audit-log.ts'
 import { message, type Words } from '../../../src/protocol/message.ts'
 import { isUuid } from '../../../src/protocol/uuid.ts'
-import type { OAuth } from '../../oauth.ts'
+import type { OAuth } from '../../oauth/index.ts'
 
 const Text = () => Type.Optional(Type.String())
 /** A user by name or id; days are those of UTC. */

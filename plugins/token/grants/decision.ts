@@ -6,7 +6,7 @@ import type { Granted, Spend } from '../../../src/doors/facts.ts'
 import { grantedFromJson } from '../../../src/doors/stored-facts.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import type { StoredGranted } from '../../../src/protocol/facts.ts'
-import type { OAuth } from '../../oauth.ts'
+import type { OAuth } from '../../oauth/index.ts'
 
 /** `unmet` is the error for which it could not be allowed; absent where somebody denied it. */
 export type Decision =

@@ -1,5 +1,5 @@
 /** The device authorization endpoint (RFC 8628 §3.1, §3.2): a device asks, and gets two codes. */
-import type { OAuth } from '../../../oauth.ts'
+import type { OAuth } from '../../../oauth/index.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
 import { DEVICE_CODE } from '../../../../src/services/clients/client-kinds.ts'

@@ -16,7 +16,7 @@ import {
   placeOf,
 } from '../../../../src/services/clients/anybodys.ts'
 import type { SecretBox } from '../../../../src/services/keys/secret-box.ts'
-import type { OAuth } from '../../../oauth.ts'
+import type { OAuth } from '../../../oauth/index.ts'
 import { isOpen, type Decided, type Decision } from '../decision.ts'
 import { createPolls, type Poll } from '../polls.ts'
 import { createUserCode } from './user-code.ts'

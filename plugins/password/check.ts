@@ -1,13 +1,13 @@
 /** Whether a password is somebody's, throttled: wherever one is asked for, guesses count together. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { KnownBrowser, PasswordAnswer, PasswordSource } from '../src/doors/password-source.ts'
-import { kernelOf } from '../src/http/kernel-of.ts'
-import { usernameKey } from '../src/protocol/username.ts'
-import { LIMITS, type ThrottleLimits } from '../src/services/throttle/throttle-limits.ts'
-import type { Throttle } from '../src/services/throttle/throttle.ts'
-import type { Candidate } from '../src/services/users/user-authentication.ts'
-import type { User } from '../src/services/users/user.ts'
-import type { OAuth } from './oauth.ts'
+import type { KnownBrowser, PasswordAnswer, PasswordSource } from '../../src/doors/password-source.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { usernameKey } from '../../src/protocol/username.ts'
+import { LIMITS, type ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
+import type { Throttle } from '../../src/services/throttle/throttle.ts'
+import type { Candidate } from '../../src/services/users/user-authentication.ts'
+import type { User } from '../../src/services/users/user.ts'
+import type { OAuth } from '../oauth/index.ts'
 
 /** RFC 8176 §2. */
 export const PASSWORD_AMR = ['pwd'] as const

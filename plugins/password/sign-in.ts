@@ -1,17 +1,17 @@
 /** The way to sign in `password`: user name and password, throttled; its element is `form#login`. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { BrowserCall } from '../src/doors/interaction.ts'
-import type { SignInElement } from '../src/doors/sign-in.ts'
-import type { User } from '../src/doors/user.ts'
-import { message, type Words } from '../src/protocol/message.ts'
-import { compileParameters } from '../src/protocol/parameters.ts'
-import { Type } from '../src/protocol/schema.ts'
-import { type Waiting, waitFor } from '../src/http/wait.ts'
+import type { BrowserCall } from '../../src/doors/interaction.ts'
+import type { SignInElement } from '../../src/doors/sign-in.ts'
+import type { User } from '../../src/doors/user.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
+import { compileParameters } from '../../src/protocol/parameters.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import { type Waiting, waitFor } from '../../src/http/wait.ts'
 import { keptElsewhere } from './kept-elsewhere.ts'
-import { createSignInCheck, PASSWORD_ACR, PASSWORD_AMR } from './password-check.ts'
+import { createSignInCheck, PASSWORD_ACR, PASSWORD_AMR } from './check.ts'
 
-declare module './pages/models.ts' {
+declare module '../pages/models.ts' {
   interface Pages {
     'login-password': PasswordElement
   }
@@ -37,7 +37,7 @@ async function passwordSignIn(fastify: FastifyInstance): Promise<void> {
   const parse = compileParameters(
     Type.Object({ username: Type.Optional(Type.String()), password: Type.Optional(Type.String()) }),
   )
-  await fastify.pages.add('login-password', new URL('../templates/login-password.eta', import.meta.url))
+  await fastify.pages.add('login-password', new URL('../../templates/login-password.eta', import.meta.url))
 
   /** Once every method is registered. */
   const autocomplete = (): string => {

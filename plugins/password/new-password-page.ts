@@ -2,15 +2,15 @@
  * Pages of one-time links at which people set a new password. GET shows the form and spends nothing, as programs open links that stand in
  * messages; POST sets the password. Who makes the links, and what comes after them, is for the plugin that serves such a page.
  */
-import { message, sentenceOf, type Words } from '../src/protocol/message.ts'
-import { kernelOf } from '../src/http/kernel-of.ts'
+import { message, sentenceOf, type Words } from '../../src/protocol/message.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { OAuthError } from '../src/protocol/errors.ts'
-import { Type } from '../src/protocol/schema.ts'
-import type { User } from '../src/services/users/user.ts'
-import { leadingTo } from './pages/places.ts'
-import type { PageCall } from './pages/index.ts'
-import type { NewPassword } from './pages/models.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import type { User } from '../../src/services/users/user.ts'
+import { leadingTo } from '../pages/places.ts'
+import type { PageCall } from '../pages/index.ts'
+import type { NewPassword } from '../pages/models.ts'
 
 export interface NewPasswordPage {
   /** Below the issuer; its links are this address with `token`. */

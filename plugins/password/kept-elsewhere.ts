@@ -1,7 +1,7 @@
 /** What of a user is kept elsewhere, such as in a directory: what is not theirs to change here, and whether they are still there. */
-import type { KeptElsewhere } from '../src/doors/password-source.ts'
-import type { User } from '../src/doors/user.ts'
-import type { OAuth } from './oauth.ts'
+import type { KeptElsewhere } from '../../src/doors/password-source.ts'
+import type { User } from '../../src/doors/user.ts'
+import type { OAuth } from '../oauth/index.ts'
 
 /** Null where all of it is ours. */
 export async function keptElsewhere(oauth: OAuth, userId: string): Promise<KeptElsewhere | null> {

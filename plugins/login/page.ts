@@ -1,14 +1,14 @@
 /** The one sign-in page: an element of each registered method, and links. A method that has a page of its own is led to it. */
 import type { FastifyInstance } from 'fastify'
-import type { BrowserCall, Elsewhere, Interaction, StepPage } from '../src/doors/interaction.ts'
-import type { Proof, SignInAsked, SignInElement, SignInMethod } from '../src/doors/sign-in.ts'
-import type { User } from '../src/doors/user.ts'
-import { OAuthError } from '../src/protocol/errors.ts'
-import type { Wire } from '../src/protocol/wire.ts'
-import { kernelOf } from '../src/http/kernel-of.ts'
-import { LOGIN } from './interaction/phases.ts'
-import { promptsOf } from './interaction/prompt.ts'
-import { isSilent } from './interaction/visitors.ts'
+import type { BrowserCall, Elsewhere, Interaction, StepPage } from '../../src/doors/interaction.ts'
+import type { Proof, SignInAsked, SignInElement, SignInMethod } from '../../src/doors/sign-in.ts'
+import type { User } from '../../src/doors/user.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import type { Wire } from '../../src/protocol/wire.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { LOGIN } from '../interaction/phases.ts'
+import { promptsOf } from '../interaction/prompt.ts'
+import { isSilent } from '../interaction/visitors.ts'
 
 /** What a method goes on from. */
 export interface MethodNote {

@@ -3,15 +3,15 @@
  * that can be reached at all, by what is registered.
  */
 import type { FastifyInstance } from 'fastify'
-import type { ApprovalRequest } from '../src/doors/approval.ts'
-import type { Reach } from '../src/doors/assurance.ts'
-import type { DoorRegistry } from '../src/doors/registry.ts'
-import type { User } from '../src/doors/user.ts'
-import { kernelOf } from '../src/http/kernel-of.ts'
-import { ACR_VALUES, askedAcr, orderedAcr } from '../src/protocol/acr.ts'
-import { OAuthError } from '../src/protocol/errors.ts'
-import { Type } from '../src/protocol/schema.ts'
-import { reachesAcr } from './require-scope/acr.ts'
+import type { ApprovalRequest } from '../../src/doors/approval.ts'
+import type { Reach } from '../../src/doors/assurance.ts'
+import type { DoorRegistry } from '../../src/doors/registry.ts'
+import type { User } from '../../src/doors/user.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { ACR_VALUES, askedAcr, orderedAcr } from '../../src/protocol/acr.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import { reachesAcr } from '../require-scope/acr.ts'
 
 export function addAcrPolicies(fastify: FastifyInstance): void {
   const { oauth } = fastify

@@ -1,12 +1,12 @@
 /** `/set-password`: where whoever was given a one-time link sets their password. An administrator makes the links. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { kernelOf } from '../src/http/kernel-of.ts'
-import { message } from '../src/protocol/message.ts'
-import { Type } from '../src/protocol/schema.ts'
-import type { PasswordLinks } from '../src/services/users/password-links.ts'
-import { Instant, instant } from './admin-api/instants.ts'
-import type { AdminApi } from './admin-api/operations.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { message } from '../../src/protocol/message.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import type { PasswordLinks } from '../../src/services/users/password-links.ts'
+import { Instant, instant } from '../admin-api/instants.ts'
+import type { AdminApi } from '../admin-api/operations.ts'
 import { serveNewPassword } from './new-password-page.ts'
 
 async function passwordLink(fastify: FastifyInstance): Promise<void> {

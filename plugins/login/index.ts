@@ -5,17 +5,17 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { ApprovalRequest } from '../src/doors/approval.ts'
-import type { Session } from '../src/doors/interaction.ts'
-import { OAuthError } from '../src/protocol/errors.ts'
-import { usernameKey } from '../src/protocol/username.ts'
-import type { Wire } from '../src/protocol/wire.ts'
-import { requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
+import type { ApprovalRequest } from '../../src/doors/approval.ts'
+import type { Session } from '../../src/doors/interaction.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { usernameKey } from '../../src/protocol/username.ts'
+import type { Wire } from '../../src/protocol/wire.ts'
+import { requestedSubjects, type ClaimsRequest } from '../../src/protocol/claims-request.ts'
 import { addAcrPolicies } from './asked-acr.ts'
-import { LOGIN } from './interaction/phases.ts'
-import { promptsOf } from './interaction/prompt.ts'
-import { bothOf, isNoted, noteOf, type SignInNote } from './interaction/sign-in-note.ts'
-import { createSignInPage, type MethodNote } from './sign-in-page.ts'
+import { LOGIN } from '../interaction/phases.ts'
+import { promptsOf } from '../interaction/prompt.ts'
+import { bothOf, isNoted, noteOf, type SignInNote } from '../interaction/sign-in-note.ts'
+import { createSignInPage, type MethodNote } from './page.ts'
 
 /** Who signed in here, and what a method noted that has a page of its own. */
 type Note = MethodNote & SignInNote
