@@ -63,7 +63,7 @@ describe('at the token endpoint', () => {
       const form = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI }
       expect((await server.post('/token', { ...form, client_id, client_secret })).status).toBe(200)
     }
-  }, 180_000)
+  })
 
   test('oidc-agent: Basic and the same client_id in the body is one method', async () => {
     const { client_id } = WEB

@@ -252,7 +252,7 @@ test('the embedded PostgreSQL, whose one role is a superuser by itself', async (
     },
   ])
   expect(findings.map(({ check }) => check)).toContain('disk')
-}, 120_000)
+})
 
 test('a setting that was misspelt', async () => {
   const { settings } = await leaveServer()

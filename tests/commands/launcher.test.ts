@@ -32,24 +32,20 @@ async function environment(node: string): Promise<Record<string, string>> {
 test.each([
   ['this Node', process.execPath],
   ['an older one', olderNode],
-])(
-  'npx latchkey runs a command under %s, and prints nothing else',
-  async (_name, node) => {
-    if (node === undefined) return
-    const env = {
-      ...(await environment(node)),
-      npm_config_offline: 'true',
-      npm_config_update_notifier: 'false',
-    }
-    const { stdout, stderr } = await run('npx', ['latchkey', 'client', 'list', '--json'], {
-      cwd: checkout,
-      env,
-    })
-    expect(JSON.parse(stdout)).toEqual([])
-    expect(stderr).toBe('')
-  },
-  120_000,
-)
+])('npx latchkey runs a command under %s, and prints nothing else', async (_name, node) => {
+  if (node === undefined) return
+  const env = {
+    ...(await environment(node)),
+    npm_config_offline: 'true',
+    npm_config_update_notifier: 'false',
+  }
+  const { stdout, stderr } = await run('npx', ['latchkey', 'client', 'list', '--json'], {
+    cwd: checkout,
+    env,
+  })
+  expect(JSON.parse(stdout)).toEqual([])
+  expect(stderr).toBe('')
+})
 
 test('a refusal is the exit status of the command', async () => {
   const node = olderNode ?? process.execPath
@@ -57,7 +53,7 @@ test('a refusal is the exit status of the command', async () => {
     env: await environment(node),
   }).catch((error: { code: number; stderr: string }) => error)
   expect(failed).toMatchObject({ code: 1, stderr: expect.stringMatching(/not registered/) as string })
-}, 120_000)
+})
 
 test.skipIf(olderNode === undefined)(
   'under an older Node, a signal ends the server that it runs',
@@ -72,7 +68,6 @@ test.skipIf(olderNode === undefined)(
     expect(await exit).toEqual([0, null])
     await expect(server.get('/readyz')).rejects.toThrow(/fetch failed/)
   },
-  120_000,
 )
 
 test.skipIf(olderNode === undefined)('an older Node with nothing beside it is told what to do', async () => {
@@ -105,5 +100,4 @@ test.skipIf(olderNode === undefined)(
     expect(stdout).toMatch(/^added \d+ packages/m)
     expect(stderr).toBe('')
   },
-  120_000,
 )

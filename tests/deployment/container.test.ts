@@ -142,7 +142,7 @@ test('what it builds starts in production, as its user, on files that nobody may
   child.kill('SIGTERM')
   expect(await exit).toEqual([0, null])
   expect(await health()).toBe(1)
-}, 180_000)
+})
 
 test('.dockerignore lets through what is copied, and nothing else', async () => {
   const lines = (await readFile(join(checkout, '.dockerignore'), 'utf8')).split('\n')

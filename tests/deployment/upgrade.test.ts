@@ -67,5 +67,4 @@ test.skipIf(previous === undefined)(
     expect(failuresOf(await afterwards.stop())).toEqual([])
     for (const { output } of [old, fresh, again]) expect(output()).not.toMatch(/"level":"(?:error|fatal)"/)
   },
-  240_000,
 )

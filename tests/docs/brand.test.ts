@@ -39,7 +39,7 @@ test('a page of settings makes the pages one’s own', async () => {
   })
   await lookOfYourOwn(page)
   page.end()
-}, 60_000)
+})
 
 /** The folder, from its beginning to the sentences by which a start is refused. */
 async function lookOfYourOwn(page: Page): Promise<void> {

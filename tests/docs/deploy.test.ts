@@ -105,7 +105,6 @@ test.skipIf(noPostgres)(
       { statement_timeout: '4500ms' },
     ])
   },
-  120_000,
 )
 
 test('probes and a rolling restart wait for processes that are ready', async () => {
@@ -117,7 +116,7 @@ test('probes and a rolling restart wait for processes that are ready', async () 
     substitute(restart, { 'sudo systemctl restart': 'echo', '3001': port, '3002': port }),
   )
   expect(named.stdout).toBe(`latchkey@${port}\nlatchkey@${port}\n`)
-}, 120_000)
+})
 
 test('the .env of containers has what compose.yaml asks for', async () => {
   const desk = await sitDown({})

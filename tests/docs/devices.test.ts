@@ -39,4 +39,4 @@ test('a television is let in', async () => {
   await allow(server, { user_code }, newPerson(server))
   expect({ status: await ended, trouble: await trouble }).toEqual({ status: 0, trouble: '' })
   expect(shown).toMatch(/^Signed in as \S+, for openid read_books$/m)
-}, 60_000)
+})

@@ -68,4 +68,4 @@ test('the service gets a bound token and uses it at the API, and both may insist
   expect(await server.server.oauth.resources.findResource('https://books.example')).toMatchObject({
     dpop_bound_access_tokens: true,
   })
-}, 180_000)
+})

@@ -38,4 +38,4 @@ test('a plugin in a folder of its own compiles there, and runs in the server as 
     env: { PATH: `${dirname(process.execPath)}:${process.env['PATH']}`, DATABASE_URL: database.url },
   })
   expect(stdout).toMatch(/^. pass 2$/m)
-}, 180_000)
+})

@@ -48,4 +48,4 @@ test('the API lets in who has the scope, and tells the others what it wants', as
   }
   expect(await told(server)).toEqual({ active: false })
   expect(await told(other)).toMatchObject({ active: true, client_id: 'reports', scope: 'list_books' })
-}, 180_000)
+})

@@ -41,4 +41,4 @@ test('the app registers its key, signs what it asks, and nothing unsigned is tak
   const refused = await all.get(authorizationUrl(all))
   expect(refused.headers.get('location')).toContain('error=invalid_request')
   expect(await (await all.get('/jwks')).text()).toContain('"use":"enc"')
-}, 120_000) // prettier-ignore
+}) // prettier-ignore

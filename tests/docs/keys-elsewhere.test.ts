@@ -25,4 +25,4 @@ const openStore = (uri: string, issuer: string) => openKms(uri, issuer, ${JSON.s
   await writeFile(join(folder, 'plugin.ts'), `${own}export default function plugin({ oauth }: any): void {\n${registers}\n}`) // prettier-ignore
   await copyFile(join(folder, 'plugin.ts'), join(folder, 'registered.ts'))
   expect(registers).toContain('openStore(uri, issuer)')
-}, 180_000)
+})

@@ -69,4 +69,4 @@ test('a plugin has pages of its own in French, and another one brings all the ot
   expect(english).toMatch(/Closed from <time [^>]*>24 December 2026 at 12:00 UTC<\/time> on\./)
   const metadata = await (await server.get('/.well-known/openid-configuration')).json()
   expect(metadata).toMatchObject({ ui_locales_supported: ['fr', 'en'] })
-}, 60_000)
+})

@@ -49,6 +49,6 @@ test('the pieces make a plugin: it asks an address, and tells another what happe
       .map(({ body }) => (JSON.parse(body) as { text: string }).text)
       .toSorted()
   await expect
-    .poll(told, { timeout: 10_000 })
+    .poll(told)
     .toEqual(['The identity server has a new plugin.', `${id}: user.disabled`].toSorted())
-}, 60_000)
+})

@@ -91,7 +91,7 @@ test('the pieces make a plugin: a page, a section, a sign-up, an outcome, events
   const client = await createClient(server, { scope: ['read'] })
   await getToken(server, client)
   expect(await (await server.get('/heard')).json()).toEqual([`${client.clientId} by client_credentials`])
-}, 120_000)
+})
 
 test('the step asks once for the terms of use, after the sign-in', async () => {
   const people = await openPage('doors/people.md')
@@ -124,7 +124,7 @@ test('the step asks once for the terms of use, after the sign-in', async () => {
   const bob = SEED.users[1]!
   const first = await goThrough(other, await other.get(authorizationUrl(server)), bob)
   expect(answerOf(await other.submit(first, 'terms', { agree: 'no' })).get('error')).toBe('access_denied')
-}, 120_000)
+})
 
 test('the table of events has every type that there is', async () => {
   const page = await readFile(join(checkout, 'docs/doors/events.md'), 'utf8')

@@ -49,4 +49,4 @@ test('the app pushes, its user brings the reference, and everybody may have to',
   const all = await startServer(Object.fromEntries([setting.trim().split('=') as [string, string]]), { seed })
   const refused = await all.get(authorizationUrl(all))
   expect(refused.headers.get('location')).toContain('error=invalid_request')
-}, 120_000) // prettier-ignore
+}) // prettier-ignore

@@ -60,4 +60,4 @@ test('an app makes a key, is registered, and signs its user in under FAPI 2.0', 
   const [name = '', value = ''] = setting.trim().split('=')
   const whole = await startServer({ [name]: value })
   expect(whole.output()).toContain('OIDC_PROFILE fapi-2.0 locks of every client')
-}, 180_000)
+})

@@ -61,4 +61,4 @@ test('an app makes a key, is registered with it, proves itself, and goes on with
     const assertion = await assertionOf(keyed, 'letters', server.url)
     expect(await askWith(assertion, server)).toMatchObject({ status: 200 })
   }
-}, 180_000)
+})

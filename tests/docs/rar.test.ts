@@ -46,4 +46,4 @@ test('a payment is asked for, read, allowed once, and stands in the answer', asy
   await expect.poll(told).toMatchObject({ authorization_details })
   const claims = decodeJwt(String((await told())['access_token']))
   expect(claims).toMatchObject({ sub: 'bookkeeper', aud: locations[0], authorization_details })
-}, 120_000)
+})

@@ -24,4 +24,4 @@ test('its aliases, and its default', async () => {
   const { stdout } = await desk.sh(byDefault)
   expect(JSON.parse(stdout)).toMatchObject({ default_resource: resource })
   await expect.poll(async () => tokenBy(withoutName!)).toBe(resource)
-}, 60_000)
+})

@@ -40,7 +40,7 @@ test('the setting asks administrators, and the command the people of a client', 
   await desk.sh(substitute(forClient, { CLIENT_ID: 'web' }))
   expect((await oauth.clients.find('web'))!['minimum_acr_value']).toBe('2')
   await oauth.clients.update('web', { minimum_acr_value: null })
-}, 60_000)
+})
 
 test('the command takes the factor from who has lost it', async () => {
   await setUpFactor(await signedIn(server), server.url)
@@ -49,7 +49,7 @@ test('the command takes the factor from who has lost it', async () => {
   const { id } = (await oauth.users.find(ALICE.username))!
   await expect.poll(async () => oauth.users.hasFactors(id)).toBe(false)
   expect(asksForFactor(await (await signedIn(server)).get(`${server.url}/account`))).toBe(false)
-}, 60_000)
+})
 
 test('the route answers a token that is not enough with what to ask for', async () => {
   const app = Fastify()

@@ -44,4 +44,4 @@ test('its token registers the app of its request, as its answer says, until it i
   await desk.sh(`${issuers}export OIDC_SOFTWARE_STATEMENT_ISSUERS\nnpx latchkey initial-token list`)
   await desk.sh(end)
   expect((await send()).status).toBe(401)
-}, 120_000)
+})

@@ -49,7 +49,7 @@ test('people read the claims that are asked for, and the app gets these at their
   const beyond = { scope: 'openid', claims: JSON.stringify({ id_token: { acr: { essential: true, value: 'gold' } } }) }
   const unmet = answerOf(await agent.get(authorizationUrl(server, beyond)))
   expect(unmet.get('error')).toBe('unmet_authentication_requirements')
-}, 60_000) // prettier-ignore
+}) // prettier-ignore
 
 test('what an app registers counts for each request, and pages lead to where its sign-in begins', async () => {
   const desk = await sitDown(server.settings)
@@ -68,4 +68,4 @@ test('what an app registers counts for each request, and pages lead to where its
   const [, path] = /^GET (\S+) HTTP/.exec(substitute(begun, ours))!
   const link = `href="https://app.example${path}"`
   await expect.poll(async () => (await agent.get(`${server.url}/account/apps`)).body).toContain(link)
-}, 60_000) // prettier-ignore
+}) // prettier-ignore

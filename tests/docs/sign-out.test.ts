@@ -74,4 +74,4 @@ test('the shop is told of a sign-out', async () => {
     `'${metadata['check_session_iframe']}'`,
   )
   expect(() => new Script(asks)).not.toThrow()
-}, 60_000)
+})

@@ -42,4 +42,4 @@ test('a policy is registered, and a token exchanged by it', async () => {
   const wrong = async (entry: object) => startServer({}, { seed: { clients: [bare], exchanges: [entry] } })
   await expect(wrong({ ...exchanges[0], client: 'gone' })).rejects.toThrow('exchanges[0]: client must be a client of this file')
   await expect(wrong({ client: 'desk', resources: ['urn:a'] })).rejects.toThrow('exchanges[0]: subject_clients')
-}, 120_000) // prettier-ignore
+}) // prettier-ignore

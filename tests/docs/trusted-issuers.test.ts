@@ -39,4 +39,4 @@ test('an issuer is registered by either way', async () => {
   expect(await kernelOf(seeded.server).trustedIssuers.list()).toEqual(all)
   const wrong = async (entry: object) => startServer({}, { seed: { trusted_issuers: [entry] } })
   await expect(wrong({ issuer: 'https://a.example' })).rejects.toThrow('trusted_issuers[0]: jwks')
-}, 120_000)
+})

@@ -15,4 +15,4 @@ test('the schema is brought to the newest by hand, and what is installed is what
   await assertReadable(get)
   const [installation] = (await readStages())[0]!.runs
   expect(get).toContain(installation!.command.replace('npm ci', 'npm --prefix /opt/latchkey ci'))
-}, 120_000)
+})

@@ -70,4 +70,4 @@ test('its commands register what they say, and its file does too', async () => {
     domains: ['corp.example'],
     trust_email: true,
   })
-}, 120_000)
+})

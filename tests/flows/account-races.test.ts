@@ -121,7 +121,7 @@ describe('a new password for who knows the present one', () => {
       const hash = 'select password_hash from users where username = $2'
       await holder.query(`update users set password_hash = (${hash}) where username = $1`, [username, twin])
       const done = work()
-      await expect.poll(async () => server.database.query(waiting), { timeout: 15_000 }).toHaveLength(count)
+      await expect.poll(async () => server.database.query(waiting)).toHaveLength(count)
       await holder.query('commit')
       return done
     })

@@ -171,43 +171,39 @@ test('of an app that may be answered no more, and of an address that says nothin
   for (const { body } of [page, bare]) expect(body).not.toMatch(BLAME)
 })
 
-test.skipIf(noBrowser)(
-  'in a browser: sign in, Back, and on to the app',
-  async () => {
-    const app = createServer((request, response) => {
-      response.setHeader('content-type', 'text/html')
-      response.end(`<title>App</title><p id="landed">${new URL(request.url!, 'http://a').pathname}</p>`)
-    }).listen(0, '127.0.0.1')
-    await once(app, 'listening')
-    atEndOfFile(async () => void app.close())
-    const origin = `http://127.0.0.1:${(app.address() as AddressInfo).port}`
-    await server.server.oauth.clients.create({
+test.skipIf(noBrowser)('in a browser: sign in, Back, and on to the app', async () => {
+  const app = createServer((request, response) => {
+    response.setHeader('content-type', 'text/html')
+    response.end(`<title>App</title><p id="landed">${new URL(request.url!, 'http://a').pathname}</p>`)
+  }).listen(0, '127.0.0.1')
+  await once(app, 'listening')
+  atEndOfFile(async () => void app.close())
+  const origin = `http://127.0.0.1:${(app.address() as AddressInfo).port}`
+  await server.server.oauth.clients.create({
     client_id: 'local', client_secret: WEB.client_secret, redirect_uris: [`${origin}/callback`], client_uri: `${origin}/home`,
     client_name: 'Local app',
   }) // prettier-ignore
-    const context = await newBrowserContext({ javaScriptEnabled: false })
-    const page = await context.newPage()
-    await page.goto(`${origin}/`)
-    await page.goto(
-      authorizationUrl(server, { client_id: 'local', redirect_uri: `${origin}/callback`, prompt: 'login' }),
-    )
-    await page.fill('#username', ALICE.username)
-    await page.fill('#password', ALICE.password)
-    await page.click('#sign-in')
-    await page.click('#allow')
-    await page.locator('#landed').waitFor()
-    expect(await page.textContent('#landed')).toBe('/callback')
-    await page.goBack()
-    expect(await page.textContent('h1')).toBe('This step is done')
-    const button = page.getByRole('link', { name: 'Continue to Local app' })
-    for (const width of [320, 1280]) {
-      await page.setViewportSize({ width, height: 700 })
-      // One running line: what is laid out in columns reads as lines of their own.
-      expect([width, await button.innerText()]).toEqual([width, 'Continue to Local app'])
-    }
-    await button.click()
-    await page.locator('#landed').waitFor()
-    expect(await page.textContent('#landed')).toBe('/home')
-  },
-  30_000,
-)
+  const context = await newBrowserContext({ javaScriptEnabled: false })
+  const page = await context.newPage()
+  await page.goto(`${origin}/`)
+  await page.goto(
+    authorizationUrl(server, { client_id: 'local', redirect_uri: `${origin}/callback`, prompt: 'login' }),
+  )
+  await page.fill('#username', ALICE.username)
+  await page.fill('#password', ALICE.password)
+  await page.click('#sign-in')
+  await page.click('#allow')
+  await page.locator('#landed').waitFor()
+  expect(await page.textContent('#landed')).toBe('/callback')
+  await page.goBack()
+  expect(await page.textContent('h1')).toBe('This step is done')
+  const button = page.getByRole('link', { name: 'Continue to Local app' })
+  for (const width of [320, 1280]) {
+    await page.setViewportSize({ width, height: 700 })
+    // One running line: what is laid out in columns reads as lines of their own.
+    expect([width, await button.innerText()]).toEqual([width, 'Continue to Local app'])
+  }
+  await button.click()
+  await page.locator('#landed').waitFor()
+  expect(await page.textContent('#landed')).toBe('/home')
+})

@@ -26,7 +26,7 @@ test('while the database does not answer, one is neither taken nor refused, and 
   await proxy.restore()
   await expect.poll(async () => good(await make('stalled'), behind)).toBe(1)
   expect(await good(assertion, behind, one, two)).toBeLessThanOrEqual(1)
-}, 60_000)
+})
 
 test('what one process took, another refuses after SIGKILL, and so does its successor', async () => {
   const dying = await spawnBeside(one.settings, one.database)

@@ -53,7 +53,7 @@ test('forty requests at once beside the withdrawal, many times: none of their co
   }
   expect(outcomes['tokens'] ?? 0).toBe(0)
   expect(Object.keys(outcomes).toSorted()).toEqual(['consent_required', 'invalid_grant'])
-}, 120_000)
+})
 
 test.runIf(isThere('latchkey-device-code'))(
   'a device that was allowed, and then not any more before it asked, gets nothing; allowed again, it does',

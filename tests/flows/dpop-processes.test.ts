@@ -94,7 +94,7 @@ test('while the database does not answer, a proof is neither taken nor refused, 
   await expect.poll(async () => (await ask(await proofForToken(), behind)).status).toBe(200)
   const answers = await Promise.all([ask(second, behind), ask(second, one), ask(second, two)])
   expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1)
-}, 60_000)
+})
 
 test('what is used is a row of a hash, for some minutes: then the janitor takes it, and memory does not grow', async () => {
   const { query } = one.database

@@ -17,7 +17,7 @@ async function start(WORKERS = 1): Promise<{ server: SpawnedServer; DATA_DIR: st
   const DATA_DIR = join(await temporaryDirectory(), 'data')
   const server = await spawnServer({ ...settings, WORKERS, DATA_DIR }, { seed: { clients: [OPAQUE] } })
   const listening = () => server.output().match(/"msg":"ready"/g)?.length
-  await expect.poll(listening, { timeout: 60_000 }).toBe(WORKERS)
+  await expect.poll(listening).toBe(WORKERS)
   return { server, DATA_DIR }
 }
 
@@ -49,7 +49,6 @@ test.each([1, 2])(
     expect(await server.stop()).toBe(0)
     await expect(stat(join(DATA_DIR, 'postgres/postmaster.pid'))).rejects.toThrow('ENOENT')
   },
-  240_000,
 )
 
 test('as long as a process of the old one lives, no new one can start: it is tried again, with growing pauses', async () => {
@@ -72,7 +71,7 @@ test('as long as a process of the old one lives, no new one can start: it is tri
   const log = await readFile(join(dataDir, 'postgres/server.log'), 'utf8')
   expect(log).toMatch(/pre-existing shared memory block .* is still in use/)
   await postgres.stop()
-}, 240_000)
+})
 
 test('what would start it again is gone as well: the process ends, and its next start finds everything', async () => {
   const { server, DATA_DIR } = await start()
@@ -81,15 +80,13 @@ test('what would start it again is gone as well: the process ends, and its next 
   const [, supervisor] = /\) \S (\d+)/.exec(await readFile(`/proc/${pid}/stat`, 'utf8')) ?? []
   process.kill(Number(supervisor), 'SIGKILL')
   process.kill(pid, 'SIGKILL')
-  await expect
-    .poll(async () => statusOf(server.get('/healthz')).catch(() => 'ended'), { timeout: 60_000 })
-    .toBe('ended')
+  await expect.poll(async () => statusOf(server.get('/healthz')).catch(() => 'ended')).toBe('ended')
   await expect.poll(server.output).toContain('"level":"fatal"')
   const next = await spawnServer(server.settings)
   const introspected = await next.post('/introspect', { token }, client.basic)
   expect(await introspected.json()).toMatchObject({ active: true })
   expect(await next.stop()).toBe(0)
-}, 240_000)
+})
 
 test('files in the place of the database, and an empty PG_VERSION, are named in a sentence', async () => {
   const dataDir = join(await temporaryDirectory(), 'data')

@@ -132,7 +132,7 @@ test('PostgreSQL stopped and started under load: nothing is lost, and no restart
   await load.more(50)
   assertNothingWrong(await load.stop())
   expect(await statusOfRoute(server, token)).toBe(200)
-}, 180_000)
+})
 
 test('a database that hangs is given up in time, and comes back; without it the server still ends in order', async () => {
   const { server, proxy } = await startBehindProxy()
@@ -147,7 +147,7 @@ test('a database that hangs is given up in time, and comes back; without it the 
   await proxy.cut()
   expect(await answer(introspect())).toEqual(away)
   expect(await server.stop()).toBe(0)
-}, 180_000)
+})
 
 test('more parallel requests than connections are all served', async () => {
   const server = await spawnServer({ ...settings, DATABASE_POOL_SIZE: 2 }, options)

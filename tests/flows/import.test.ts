@@ -48,7 +48,7 @@ test('the page brings a site over: its people and its clients go on', async () =
   const form = { grant_type: 'authorization_code', code: answer.get('code')!, redirect_uri: CALLBACK }
   expect((await server.post('/token', form, basic('123456', SECRET))).status).toBe(200)
   expect(await server.server.oauth.users.find('ann')).toMatchObject({ roles: ['admin'] })
-}, 60_000)
+})
 
 test('what the page has people run in Django are the models that the import reads', async () => {
   const [command] = await blocksOf('There')

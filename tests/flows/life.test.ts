@@ -137,7 +137,7 @@ describe.skipIf(noBrowser)('an account', () => {
     await page.waitForSelector('#login')
     expect((await users.get(sub)).deletesAt).not.toBeNull()
     expect(said).toEqual([])
-  }, 180_000)
+  })
 
   test('lives without scripts, and by keyboard alone', async () => {
     const ben = { username: 'ben', email: 'ben@example.com', password: PASSWORD }
@@ -240,5 +240,5 @@ describe.skipIf(noBrowser)('an account', () => {
     await use('#delete')
     await page.waitForURL('**/account-deletion')
     expect((await users.get(sub)).deletesAt).not.toBeNull()
-  }, 180_000)
+  })
 })

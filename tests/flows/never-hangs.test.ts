@@ -31,7 +31,7 @@ test.each([1, 2])(
     })
     atEndOfFile(async () => child.kill('SIGKILL'))
     const server = requestsTo(url)
-    await expect.poll(() => statusOf(server.get('/readyz')).catch(() => 0), { timeout: 60_000 }).toBe(200)
+    await expect.poll(() => statusOf(server.get('/readyz')).catch(() => 0)).toBe(200)
     // A line each, of more than a hundred bytes; a pipe takes 65,536.
     for (let count = 0; count < 20; count++)
       await Promise.all(Array.from({ length: 50 }, async () => statusOf(server.get('/healthz'))))
@@ -40,7 +40,6 @@ test.each([1, 2])(
     child.kill('SIGTERM')
     expect(await exit).toEqual([0, null])
   },
-  180_000,
 )
 
 test('a worker that hangs is killed, after the others have ended in order: status 1', async () => {
@@ -53,7 +52,7 @@ test('a worker that hangs is killed, after the others have ended in order: statu
   expect(performance.now() - begun).toBeLessThan(GIVEN)
   expect(server.output()).toContain(`Worker ${hung} did not end in time and was killed.`)
   await expect(kill()).rejects.toThrow('ESRCH')
-}, 120_000)
+})
 
 /** The second worker is gone before it hears what it has asked its supervisor, who is slow, in each of its lives. */
 const GONE_WHILE_ASKING = `import { spawn } from 'node:child_process'
@@ -77,4 +76,4 @@ test('a worker that is gone before it is answered does not end the first process
   const { settings } = await prepare({ WORKERS: 2, NODE_OPTIONS }, { database: await createDatabase() })
   const { status, stderr } = await runCommand(['serve'], settings)
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-}, 120_000)
+})

@@ -90,7 +90,7 @@ test('commands: secrets that are made, chosen, rotated and refused', async () =>
   secret('generated password', user.password)
   await run(['user', 'list', '--json'], server.settings)
   expect(rotated.client_secret).toMatch(/^lks_/)
-}, 180_000)
+})
 
 test('starts that are refused', async () => {
   const directory = await temporaryDirectory()
@@ -108,7 +108,7 @@ test('starts that are refused', async () => {
     { SECRET_KEY: secret('other SECRET_KEY', randomBytes(24).toString('base64url')) },
   ]
   for (const one of wrong) await run(['serve'], { ...server.settings, PORT: undefined, ...one })
-}, 180_000)
+})
 
 test('requests: tokens used, given back and refused', async () => {
   const jwt = async (client: TestClient) => getAccessToken(server, client)
@@ -148,7 +148,7 @@ test('requests: tokens used, given back and refused', async () => {
   await refused(server.request('/token', { ...json, body: `{"client_secret": "${wrong}` }))
   const garbled = `POST /token?client_secret=${encodeURIComponent(wrong)} HTTP/1.1\r\nhost: x\r\nbad header ${basic('seeded', wrong).authorization}\r\n\r\n`
   written.push((await sendRaw(server.url, garbled)).text)
-}, 180_000)
+})
 
 /** What a browser holds and sends. */
 function secretsOfBrowser(name: string, { cookies }: UserAgent, page: Page): void {
@@ -212,7 +212,6 @@ test.each([web.client_id, 'signs'])(
     })
     await refused(server.get(`/userinfo?access_token=${tokens.access_token}`))
   },
-  180_000,
 )
 
 test('database errors', async () => {
@@ -257,7 +256,7 @@ test('database errors', async () => {
   await refused(requestToken(server, toClient({ client_id: 'who', client_secret: chosen })))
   await run(['client', 'list'], server.settings)
   await proxy.restore()
-}, 180_000)
+})
 
 test('C3: no secret of the run is in the database, in a log, or in an answer to somebody else', async () => {
   for (const { kid, private_jwk } of await database.query('select kid, private_jwk from signing_keys')) {
@@ -293,4 +292,4 @@ test('C3: no secret of the run is in the database, in a log, or in an answer to 
 
   expect(findSecrets(stored, secrets)).toEqual([])
   expect(findSecrets(logged, secrets)).toEqual([])
-}, 180_000)
+})

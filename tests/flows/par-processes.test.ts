@@ -86,7 +86,7 @@ test('while the database does not answer, nothing is kept and nothing is answere
   expect(answers.filter((answer) => answer === 'code').length).toBeLessThanOrEqual(1)
   const next = await push(behind)
   expect(await come(next, behind)).toBe('code')
-}, 60_000)
+})
 
 test('who decided while it was answered elsewhere is told so', async () => {
   const pushed = await push(one)

@@ -34,7 +34,7 @@ beforeAll(async () => {
   const one = await spawnServer({ OIDC_ISSUER: url, PORT }, { seed })
   const two = await spawnBeside(one.settings, one.database)
   balancer.sendTo(PORT, Number(two.settings.PORT))
-}, 120_000)
+})
 
 /** By the page of security, or by the offer on the overview, which is for who has none. */
 async function register({ page }: Person, at = '/account/security'): Promise<void> {
@@ -84,7 +84,7 @@ describe.skipIf(noBrowser)('a passkey', () => {
       sub: byAutofill.claims()!.sub,
     })
     expect(said).toEqual([])
-  }, 120_000)
+  })
 
   test('the page that offers it is open to everybody, in light and dark; who changes their mind can try again', async () => {
     const person = await newPerson()
@@ -108,7 +108,7 @@ describe.skipIf(noBrowser)('a passkey', () => {
     await page.click('#passkey')
     await page.waitForFunction(`document.getElementById('passkey-said').textContent !== ''`)
     expect(said).toEqual([])
-  }, 120_000)
+  })
 
   test('one that is not known here any more is refused with a way on, and its keeper is told to forget it', async () => {
     const person = await newPerson()
@@ -134,7 +134,7 @@ describe.skipIf(noBrowser)('a passkey', () => {
     await assertAccessible(page, 'a passkey that is refused')
     await signIn(person, ALICE)
     await page.waitForURL(`${url}/account`)
-  }, 120_000)
+  })
 
   test.each([
     ['JavaScript is off', { javaScriptEnabled: false }, ''],
@@ -143,24 +143,20 @@ describe.skipIf(noBrowser)('a passkey', () => {
       {},
       `delete PublicKeyCredential.parseRequestOptionsFromJSON; delete PublicKeyCredential.parseCreationOptionsFromJSON`,
     ],
-  ])(
-    'where %s the button is not there, and the password signs in',
-    async (_what, options, script) => {
-      const person = await newPerson(options)
-      const { page } = person
-      await page.addInitScript(script)
-      await page.goto(`${url}/account`)
-      expect(await page.isVisible('#passkey')).toBe(false)
-      await signIn(person, ALICE)
-      await page.waitForURL(`${url}/account`)
-      await page.goto(`${url}/account/security`)
-      expect([await page.isVisible('#add-passkey'), await page.isVisible('#change-password-link')]).toEqual([
-        false,
-        true,
-      ])
-    },
-    120_000,
-  )
+  ])('where %s the button is not there, and the password signs in', async (_what, options, script) => {
+    const person = await newPerson(options)
+    const { page } = person
+    await page.addInitScript(script)
+    await page.goto(`${url}/account`)
+    expect(await page.isVisible('#passkey')).toBe(false)
+    await signIn(person, ALICE)
+    await page.waitForURL(`${url}/account`)
+    await page.goto(`${url}/account/security`)
+    expect([await page.isVisible('#add-passkey'), await page.isVisible('#change-password-link')]).toEqual([
+      false,
+      true,
+    ])
+  })
 })
 
 /** One for this host that nobody has. */

@@ -50,4 +50,4 @@ test('by hand: from the login page to a token, userinfo, and on', async () => {
     expect(userinfo).toMatchObject({ name: 'Demo User', email: 'demo@example.com', email_verified: true })
     expect(books).toEqual({ books: expect.any(Array) })
   }
-}, 180_000)
+})

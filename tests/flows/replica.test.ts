@@ -253,4 +253,4 @@ test('a replica of another database is not asked, nor one that has become a prim
   for (const path of LISTS) expect((await open(path)).status).toBe(200)
   expect(linesOf('takes writes itself')).toBe(1)
   expect((await says())[0]).toMatch(/^warn The server at \S+ is no replica/)
-}, 90_000) // prettier-ignore
+}) // prettier-ignore

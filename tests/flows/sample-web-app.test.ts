@@ -92,7 +92,6 @@ test.skipIf(noBrowser).each([true, false])(
     await page.waitForSelector('form#login')
     expect(said).toEqual([])
   },
-  30_000,
 )
 
 test('a sample whose port is taken moves to the next; it ends with its server', async () => {
@@ -106,7 +105,7 @@ test('a sample whose port is taken moves to the next; it ends with its server', 
 
   await beside.server.stop('SIGKILL')
   await expect.poll(() => isServed(beside.sample)).toBe(false)
-}, 180_000)
+})
 
 test('several workers have one sample, which ends with them', async () => {
   const { sample, server } = await startDemo({ WORKERS: 2 })
@@ -114,7 +113,7 @@ test('several workers have one sample, which ends with them', async () => {
   expect(await isServed(sample)).toBe(true)
   expect(await server.stop()).toBe(0)
   expect(await isServed(sample)).toBe(false)
-}, 180_000)
+})
 
 test('Ctrl-C, which reaches the sample web app too, is no reason for a warning', async () => {
   const { server, sample } = await startDemo({ SHUTDOWN_DELAY: 1 })

@@ -263,7 +263,7 @@ test('of two users at once, neither allows with the form that the other was show
 })
 
 describe.skipIf(noBrowser)('in a browser, a double click on "Sign in"', () => {
-  test.each([true, false])('leads on, scripts: %s', { timeout: 30_000 }, async (javaScriptEnabled) => {
+  test.each([true, false])('leads on, scripts: %s', async (javaScriptEnabled) => {
     const context = await newBrowserContext({ javaScriptEnabled })
     const page = await context.newPage()
     const forms: string[] = []

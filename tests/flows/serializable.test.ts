@@ -64,4 +64,4 @@ test('everybody at work on a serializable database: every answer is right, and t
   expect(new Set(refreshed.map(({ status }) => status))).toEqual(new Set([200]))
   expect(new Set(refreshed.map((answer) => answer.tokens.refresh_token)).size).toBe(1)
   await close()
-}, 180_000)
+})

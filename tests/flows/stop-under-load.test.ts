@@ -105,7 +105,7 @@ test('a worker whose supervisor stands still answers, and ends', async () => {
     process.kill(server.pid, 'SIGCONT')
   }
   expect(await server.stop()).toBe(0)
-}, 60_000)
+})
 
 /** Milliseconds in which one kept connection lets the others wait for so long again. */
 const GRACE = 500

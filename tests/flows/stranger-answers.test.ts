@@ -89,7 +89,7 @@ function saidOn(page: Page): { place: string; said: URLSearchParams } {
 
 test('the strangers compile against the package', async () => {
   await compiling
-}, 180_000)
+})
 
 test('who registers an algorithm finds its key published before anything is signed', async () => {
   const { keys } = (await (await server.get('/jwks')).json()) as { keys: { alg: string }[] }

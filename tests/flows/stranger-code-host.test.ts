@@ -49,7 +49,7 @@ const count = async (table: string): Promise<number> =>
 
 test('the stranger compiles against the package', async () => {
   await compiling
-}, 180_000)
+})
 
 test('who is new gets an account and the app its answer; the next time it is the same one', async () => {
   const agent = createUserAgent(one.url)

@@ -95,7 +95,7 @@ test('no Node, PostgreSQL or test tools come along', async () => {
 
 test('strict projects of strangers compile against it, the declarations of libraries included', async () => {
   await compiling
-}, 180_000)
+})
 
 test('importing it starts nothing', async () => {
   const script = `const { buildServer } = await import('latchkey'); console.log(typeof buildServer)`
@@ -255,7 +255,7 @@ test('the installed command serves with the compiled plugin', async () => {
   expect(await redeem(voucher, installed)).toMatchObject({ status: 200, voucher_value: 3 })
   expect(await redeem(voucher, installed)).toMatchObject({ status: 400, error: 'invalid_grant' })
   expect(await installed.stop()).toBe(0)
-}, 180_000)
+})
 
 test('the installed command without a database says what it needs, in one sentence', async () => {
   const { status, stdout, stderr } = await runCommand(['serve'], {}, program)

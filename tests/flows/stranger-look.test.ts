@@ -40,4 +40,4 @@ test('a look is begun, and people sign in through it', async () => {
   const statuses = await Promise.all(sheets.map(async (href) => (await fetch(new URL(href, server.url))).status))
   expect(statuses).toEqual([200, 200, 200])
   expect(answerOf(await goThrough(agent, page)).has('code')).toBe(true)
-}, 180_000) // prettier-ignore
+}) // prettier-ignore

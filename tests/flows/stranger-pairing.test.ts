@@ -27,7 +27,7 @@ const program = join(folder, 'node_modules/.bin/latchkey')
 
 test('it compiles under strict settings, the declarations of libraries included', async () => {
   await compile(folder)
-}, 180_000)
+})
 
 const redeem = async (server: Requests, pairing_code: string, client_id = 'radio'): Promise<Answer> =>
   answer(server.post('/token', { grant_type: GRANT_TYPE, client_id, pairing_code }))
@@ -43,7 +43,7 @@ test('the installed command serves it, below an issuer with a path', async () =>
   const racing = /id="pairing-code">([\d ]+)</.exec(shownFirst.body)![1]!
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   const waits = async (count: number) => {
-    await expect.poll(async () => server.database.query(waiting), { timeout: 20_000 }).toHaveLength(count)
+    await expect.poll(async () => server.database.query(waiting)).toHaveLength(count)
   }
   const [ended, redeemed] = await withClient(server.database, async (holder) => {
     await holder.query('begin')
@@ -87,4 +87,4 @@ test('the installed command serves it, below an issuer with a path', async () =>
   const csrf_token = /name="csrf_token" value="([^"]+)"/.exec(asking.body)![1]!
   await person.post(asking.url, { csrf_token })
   expect(await redeem(server, late)).toMatchObject({ status: 400, error: 'invalid_grant' })
-}, 180_000)
+})

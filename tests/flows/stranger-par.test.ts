@@ -65,7 +65,7 @@ const pathOf = ({ request_uri }: Told, id = 'web'): string =>
 
 test('the stranger compiles against the package', async () => {
   await compiling
-}, 180_000)
+})
 
 describe.each([
   ['web', client.ClientSecretBasic(WEB.client_secret)],

@@ -63,5 +63,4 @@ test.runIf(isThere('latchkey-ciba'))(
     await approve(server, asked, createUserAgent(server.url))
     expect(await poll(server, asked)).toMatchObject({ status: 200 })
   },
-  60_000,
 )

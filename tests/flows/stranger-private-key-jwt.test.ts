@@ -86,7 +86,7 @@ async function ask(
 
 test('it compiles as a strict project of its own', async () => {
   await compiling
-}, 180_000)
+})
 
 test('oauth4webapi gets, introspects and gives back a token by it', async () => {
   const client = { client_id: 'service' }
@@ -158,7 +158,7 @@ test('keys that were changed by a command are good at once, at either process', 
     for (const at of [one, two])
       expect([kid, await ask(await assertionOf(next, asTurning), at)]).toEqual([kid, '200'])
   }
-}, 60_000)
+})
 
 const now = (): number => Math.floor(Date.now() / 1000)
 test.each<[string, () => Promise<string>]>([

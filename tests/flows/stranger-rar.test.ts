@@ -84,7 +84,7 @@ async function silently(agent: UserAgent, ...details: object[]): Promise<string 
 
 test('the stranger compiles against the package', async () => {
   await compiling
-}, 180_000)
+})
 
 test('the metadata names the types', () => {
   expect(as.authorization_details_types_supported).toEqual(['payment', 'accounts'])

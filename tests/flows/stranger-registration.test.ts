@@ -104,7 +104,7 @@ async function getTokens(client: Registered): Promise<{ access_token: string; re
 
 test('the stranger compiles against the package', async () => {
   await compiling
-}, 180_000)
+})
 
 test('openid-client registers, and signs its user in', async () => {
   const config = await openidClient.dynamicClientRegistration(new URL(one.url), METADATA, undefined, {

@@ -94,7 +94,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     return { page, said, text, seconds, form }
   }
 
-  test('the seconds run down, and at their end the same form is sent', { timeout: 60_000 }, async () => {
+  test('the seconds run down, and at their end the same form is sent', async () => {
     const { page, said, text, seconds, form } = await openThrottled(true)
     const start = 'There were too many tries. Please wait'
     expect(await text()).toMatch(new RegExp(`^${start} \\d+ seconds, until \\d+ \\w+ \\d{4} at \\d\\d:\\d\\d UTC, and then try again\\.$`))
@@ -118,7 +118,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     expect(said.filter((line) => !line.includes('status of 429'))).toEqual([])
   })
 
-  test('in a copy of the form from before the script stood in what it counts, too', { timeout: 60_000 }, async () => {
+  test('in a copy of the form from before the script stood in what it counts, too', async () => {
     const old = await brandDirectory({ 'templates/login-password.eta': OLDER })
     const branded = await startServer({ BRAND_DIRECTORY: old, TRUSTED_PROXIES: '127.0.0.1' }, { seed: SEED })
     const forwarded = newAddress()
@@ -138,7 +138,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     expect(said.filter((line) => !line.includes('status of 429'))).toEqual([])
   })
 
-  test('without JavaScript the time of day stands there', { timeout: 60_000 }, async () => {
+  test('without JavaScript the time of day stands there', async () => {
     const { page, text } = await openThrottled(false)
     expect(await text()).toMatch(/Please wait \d+ seconds, until \d+ \w+ \d{4} at \d\d:\d\d UTC, and then try again\.$/)
     const shown = await page.getAttribute('#login-error time', 'datetime')

@@ -200,7 +200,7 @@ async function plant(): Promise<Map<string, string>> {
 let planted: Map<string, string>
 beforeAll(async () => {
   planted = await plant()
-}, 60_000)
+})
 
 test('what was planted is of every kind', () => {
   const kinds = [...planted.keys()].join('\n')

@@ -115,7 +115,7 @@ test('a process that never heard of an interaction goes on with it', async () =>
   const back = await agent.get(consent.url.replace(beside.url, server.url))
   expect(answerOf(await agent.submit(back, 'consent', { decision: 'allow' })).get('state')).toBe('of two')
   await beside.stop()
-}, 60_000)
+})
 
 test('one that began under the SECRET_KEY before goes on, until that key has gone', async () => {
   const { PORT: _, OIDC_ISSUER, SECRET_KEY: former, ...settings } = server.settings

@@ -48,7 +48,7 @@ test('a production start says so in its log', async () => {
   await expect
     .poll(() => saidIn(output), { timeout: 90_000 })
     .toEqual(['fsync', 'full_page_writes', 'synchronous_commit'])
-}, 120_000)
+})
 
 test('a development start does not', async () => {
   const server = await spawnServer({}, { database: await notSure() })

@@ -113,4 +113,4 @@ test('a request that waits for a database that does not answer is told to come b
   await expect.poll(async () => (again = await use()).status).toBe(200)
   expect(await again.json()).toEqual({ first: false })
   expect(await one('proof', handle, soon())).toBe(false)
-}, 60_000)
+})

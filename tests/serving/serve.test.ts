@@ -165,4 +165,4 @@ test('the first start says where everything is; its commands work as printed, an
   expect(isRunning()).toBe(false)
   expect(await listClients()).toEqual(['demo-service', 'sample-web'])
   expect(isRunning()).toBe(false)
-}, 180_000)
+})

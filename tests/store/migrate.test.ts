@@ -86,7 +86,7 @@ test('who waits for a lock says so once, and goes on when it is free', async () 
   const holder = await holdRefreshTokens(database)
   const migrating = runCommandHere(['migrate'], { DATABASE_URL: database.url, SECRET_KEY: 'k'.repeat(32) })
   for (const tried of [1, 2]) {
-    await expect.poll(async () => database.query(waiting), { timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(async () => database.query(waiting)).toHaveLength(1)
     await expect.poll(async () => database.query(waiting)).toHaveLength(0)
     if (tried === 2) await holder.end()
   }

@@ -33,6 +33,8 @@ let launching: Promise<Browser> | undefined
 export async function newBrowserContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
   launching ??= launch()
   const context = await (await launching).newContext(options)
+  // As long as `until` and `expect.poll`.
+  context.setDefaultTimeout(60_000)
   atEndOfFile(() => context.close())
   return context
 }

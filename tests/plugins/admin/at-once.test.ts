@@ -31,9 +31,7 @@ async function bothAtOnce(row: string, saves: readonly (() => Promise<Page>)[]):
     await holder.query('begin')
     await holder.query(`select from ${row} for update`)
     const saving = Promise.all(saves.map(async (save) => save()))
-    await expect
-      .poll(async () => server.database.query(WAITING), { timeout: 15_000 })
-      .toHaveLength(saves.length)
+    await expect.poll(async () => server.database.query(WAITING)).toHaveLength(saves.length)
     await holder.query('commit')
     return await saving
   } finally {

@@ -67,46 +67,42 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.context().close()
   })
 
-  test(
-    'a new secret is shown in one line where there is room, and can be copied',
-    { timeout: 30_000 },
-    async () => {
-      const { page, said } = await open()
-      await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-      await page.goto(`${server.url}/admin/client?client_id=${'w'.repeat(200)}`)
-      await page.click('#rotate')
-      const secret = page.locator('#client-secret')
-      const text = (await secret.textContent())!
-      /** How many lines it takes, and whether all of it is on the page. */
-      const laidOut = async (width: number) => {
-        await page.setViewportSize({ width, height: 720 })
-        return page.evaluate<[number, boolean]>(`(() => {
+  test('a new secret is shown in one line where there is room, and can be copied', async () => {
+    const { page, said } = await open()
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.goto(`${server.url}/admin/client?client_id=${'w'.repeat(200)}`)
+    await page.click('#rotate')
+    const secret = page.locator('#client-secret')
+    const text = (await secret.textContent())!
+    /** How many lines it takes, and whether all of it is on the page. */
+    const laidOut = async (width: number) => {
+      await page.setViewportSize({ width, height: 720 })
+      return page.evaluate<[number, boolean]>(`(() => {
         const range = document.createRange()
         range.selectNodeContents(document.getElementById('client-secret'))
         const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)))
         const { left, right } = range.getBoundingClientRect()
         return [lines.size, left >= 0 && right <= innerWidth]
       })()`)
-      }
-      expect(await laidOut(1280)).toEqual([1, true])
-      expect(await laidOut(768)).toEqual([1, true])
-      const [lines, isSeen] = await laidOut(320)
-      expect([lines <= 3, isSeen]).toEqual([true, true])
-      const read = async () => page.evaluate<string>('navigator.clipboard.readText()')
-      await page.getByRole('button', { name: 'Copy the client secret' }).click()
-      await page.getByText('Copied.').waitFor()
-      expect(await read()).toBe(text)
-      await page.getByRole('button', { name: 'Copy the settings' }).click()
-      await expect.poll(read).toContain(`OIDC_CLIENT_SECRET=${text}`)
-      // Where a browser gives no leave, it is selected.
-      await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('no'))`)
-      await page.getByRole('button', { name: 'Copy the client secret' }).click()
-      await page.getByText('Selected: copy it by Ctrl+C.').waitFor()
-      expect(await page.evaluate('getSelection().toString()')).toBe(text)
-      expect(said).toEqual([])
-      await page.context().close()
-    },
-  )
+    }
+    expect(await laidOut(1280)).toEqual([1, true])
+    expect(await laidOut(768)).toEqual([1, true])
+    const [lines, isSeen] = await laidOut(320)
+    expect([lines <= 3, isSeen]).toEqual([true, true])
+    const read = async () => page.evaluate<string>('navigator.clipboard.readText()')
+    await page.getByRole('button', { name: 'Copy the client secret' }).click()
+    await page.getByText('Copied.').waitFor()
+    expect(await read()).toBe(text)
+    await page.getByRole('button', { name: 'Copy the settings' }).click()
+    await expect.poll(read).toContain(`OIDC_CLIENT_SECRET=${text}`)
+    // Where a browser gives no leave, it is selected.
+    await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('no'))`)
+    await page.getByRole('button', { name: 'Copy the client secret' }).click()
+    await page.getByText('Selected: copy it by Ctrl+C.').waitFor()
+    expect(await page.evaluate('getSelection().toString()')).toBe(text)
+    expect(said).toEqual([])
+    await page.context().close()
+  })
 
   test('where there is room the sections stand beside the page, those of a kind under a name', async () => {
     const { page } = await open({ javaScriptEnabled: false })
@@ -143,7 +139,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.context().close()
   })
 
-  test('without scripts, one click selects the whole secret', { timeout: 30_000 }, async () => {
+  test('without scripts, one click selects the whole secret', async () => {
     const { page } = await open({ javaScriptEnabled: false })
     await page.goto(`${server.url}/admin/client?client_id=${'w'.repeat(200)}`)
     await page.click('#rotate')

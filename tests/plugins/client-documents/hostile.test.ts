@@ -262,7 +262,7 @@ const members = fc.dictionary(
   { maxKeys: 4 },
 )
 
-test('whatever a document says, it is refused, or is a client that a stranger may be', { timeout: 120_000 }, async () => {
+test('whatever a document says, it is refused, or is a client that a stranger may be', async () => {
   await fc.assert(
     fc.asyncProperty(members, fc.boolean(), async (said, named) => {
       const name = nextName()

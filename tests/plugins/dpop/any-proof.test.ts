@@ -92,7 +92,7 @@ const anySigned = fc.record(
 
 const RUNS = 3000
 
-test('at the token endpoint', { timeout: 120_000 }, async () => {
+test('at the token endpoint', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(anyHeader, anyJwt, spoilt), async (dpop) => {
       const { statusCode, body } = await ask(dpop)
@@ -102,7 +102,7 @@ test('at the token endpoint', { timeout: 120_000 }, async () => {
   )
 })
 
-test('with a token', { timeout: 120_000 }, async () => {
+test('with a token', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(anyHeader, anyJwt, spoilt), async (dpop) => {
       const headers = { authorization: `DPoP ${token}`, dpop }
@@ -113,7 +113,7 @@ test('with a token', { timeout: 120_000 }, async () => {
   )
 })
 
-test('signed, whatever it says', { timeout: 120_000 }, async () => {
+test('signed, whatever it says', async () => {
   await fc.assert(
     fc.asyncProperty(anySigned, async (claims) => {
       const { statusCode, body } = await ask(await prove(key, { method: 'POST', url: TOKEN, claims }))

@@ -59,9 +59,8 @@ test.runIf(isThere('latchkey-upstreams'))(
     const refused = await revoke(jwt)
     expect([refused.status, refused.headers.has('retry-after')]).toEqual([503, true])
     await proxy.restore()
-    await expect.poll(async () => (await revoke(await jwtOf())).status, { timeout: 30_000 }).toBe(204)
+    await expect.poll(async () => (await revoke(await jwtOf())).status).toBe(204)
   },
-  60_000,
 )
 
 test('a sign-in that was under way begins no session', async () => {

@@ -7,7 +7,7 @@ import { startServer } from '../../support/server.ts'
 const server = await startServer()
 
 describe.skipIf(noBrowser)('in a browser', () => {
-  test('every page is accessible, and a link leads where the mail says', { timeout: 30_000 }, async () => {
+  test('every page is accessible, and a link leads where the mail says', async () => {
     const context = await newBrowserContext()
     const page = await context.newPage()
     const said = complaintsOf(page)

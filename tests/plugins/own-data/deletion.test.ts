@@ -316,7 +316,7 @@ describe('when it is due', () => {
     await accountDeletions.cancel(kept.id)
     const { PORT: _port, ...settings } = server.settings
     const janitor = await startServer({ ...settings, OIDC_JANITOR_INTERVAL: 1 }, { database: server.database })
-    await expect.poll(async () => users.find(gone.username), { timeout: 10_000 }).toBeNull()
+    await expect.poll(async () => users.find(gone.username)).toBeNull()
     expect(await users.find(kept.username)).not.toBeNull()
     await janitor.close()
   })

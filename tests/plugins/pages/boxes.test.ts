@@ -28,31 +28,27 @@ const BOX = (kind: string): string => `(() => {
 })()`
 
 describe.skipIf(noBrowser)('boxes', () => {
-  test.each(['light', 'dark'] as const)(
-    'of each kind, %s',
-    async (colorScheme) => {
-      const context = await newBrowserContext({ colorScheme })
-      const page = await context.newPage()
-      await page.goto(`${server.url}/sign-in`)
-      await page.fill('#username', ROOT.username)
-      await page.fill('#password', 'a wrong one')
-      await page.click('#sign-in')
-      await page.locator('#login-error').waitFor()
-      const seen = new Map<string, Box>([['alert', await page.evaluate<Box>(BOX('alert'))]])
-      await page.fill('#password', ROOT.password)
-      await page.click('#sign-in')
-      await page.locator('#signed-in-as').waitFor()
-      for (const [kind, paths] of Object.entries(PAGES))
-        for (const path of paths) {
-          await page.goto(server.url + path)
-          seen.set(kind, await page.evaluate<Box>(BOX(kind)))
-        }
-      const boxes = [...seen.values()]
-      for (const { text, back } of boxes) expect(contrast(text, back)).toBeGreaterThanOrEqual(4.5)
-      for (const what of ['text', 'back', 'sign'] as const)
-        expect(new Set(boxes.map((box) => box[what])).size).toBe(4)
-      expect(boxes.every(({ sign }) => /^"." \/ "\w+:"$/.test(sign))).toBe(true)
-    },
-    30_000,
-  )
+  test.each(['light', 'dark'] as const)('of each kind, %s', async (colorScheme) => {
+    const context = await newBrowserContext({ colorScheme })
+    const page = await context.newPage()
+    await page.goto(`${server.url}/sign-in`)
+    await page.fill('#username', ROOT.username)
+    await page.fill('#password', 'a wrong one')
+    await page.click('#sign-in')
+    await page.locator('#login-error').waitFor()
+    const seen = new Map<string, Box>([['alert', await page.evaluate<Box>(BOX('alert'))]])
+    await page.fill('#password', ROOT.password)
+    await page.click('#sign-in')
+    await page.locator('#signed-in-as').waitFor()
+    for (const [kind, paths] of Object.entries(PAGES))
+      for (const path of paths) {
+        await page.goto(server.url + path)
+        seen.set(kind, await page.evaluate<Box>(BOX(kind)))
+      }
+    const boxes = [...seen.values()]
+    for (const { text, back } of boxes) expect(contrast(text, back)).toBeGreaterThanOrEqual(4.5)
+    for (const what of ['text', 'back', 'sign'] as const)
+      expect(new Set(boxes.map((box) => box[what])).size).toBe(4)
+    expect(boxes.every(({ sign }) => /^"." \/ "\w+:"$/.test(sign))).toBe(true)
+  })
 })

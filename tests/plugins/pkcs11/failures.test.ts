@@ -59,7 +59,7 @@ describe.skipIf(softHsmModule === undefined)('with a token', () => {
     // Those before may just be ending.
     expect(began).toEqual(expect.arrayContaining(await tokenProcesses()))
     await writeFile(pinFile, `${pin}\n`)
-    await expect.poll(async () => store.algorithms(soon()).catch(() => []), { timeout: 15_000 }).toContain('ES256')
+    await expect.poll(async () => store.algorithms(soon()).catch(() => [])).toContain('ES256')
     await store.close()
     const named = `pkcs11:token=${label}?module-path=${softHsmModule}`
     await expect(openTokenStore(uri, options, pin)).rejects.toThrow('one of them is enough')
@@ -69,7 +69,7 @@ describe.skipIf(softHsmModule === undefined)('with a token', () => {
     const without = await openTokenStore(named, options, undefined)
     await expect(without.algorithms(soon())).rejects.toThrow('the token wants a PIN')
     await without.close()
-  }, 60_000) // prettier-ignore
+  }) // prettier-ignore
 
   test('the PIN is in no command line, no environment of the process that has the token, and no log', async () => {
     const { uri, pin, pinFile } = await createToken()
@@ -86,7 +86,7 @@ describe.skipIf(softHsmModule === undefined)('with a token', () => {
     expect(server.output()).not.toContain(pin)
     await server.close()
     await expect.poll(async () => tokenProcesses()).toEqual([])
-  }, 60_000)
+  })
 
   async function withStore(work: (store: OpenKeyStore, reference: string) => Promise<void>): Promise<void> {
     const { uri } = await createToken()
@@ -127,10 +127,10 @@ describe.skipIf(softHsmModule === undefined)('with a token', () => {
     await endTokenProcesses('SIGSTOP')
     const ask = async () => (await server.post('/token', { grant_type: 'client_credentials' }, client.basic)).status
     expect(new Set(await Promise.all(Array.from({ length: 10 }, ask)))).toEqual(new Set([503]))
-    await expect.poll(ask, { timeout: 20_000 }).toBe(200)
+    await expect.poll(ask).toBe(200)
     expect(kernelOf(server.server).keys.troubles()).toEqual([])
     await server.close()
-  }, 60_000) // prettier-ignore
+  }) // prettier-ignore
 
   test('a key that somebody deletes in the token disturbs no other', async () =>
     withStore(async (store, reference) => {

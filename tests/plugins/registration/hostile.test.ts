@@ -108,7 +108,7 @@ test('of any members, what is told is what was sent, and what is read later; all
     { numRuns: 400 },
   )
   expect(registered).toBeGreaterThan(20)
-}, 120_000)
+})
 
 /** Documents of which each has one thing that is not as it should be. */
 const HOSTILE: readonly string[] = [

@@ -59,7 +59,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await other.page.click('#verify')
     await other.page.waitForURL(security)
     for (const lines of [said, other.said]) expect(lines.filter((one) => !one.includes('403'))).toEqual([])
-  }, 90_000)
+  })
 
   test('who has guessed too often sees the seconds run down, and then tries again', async () => {
     const own = await openSignedIn(`${server.url}/account/security`, DORA)
@@ -84,35 +84,31 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await expect.poll(async () => page.innerText('#factor-error')).toBe('You can try again now.')
     expect(await page.isDisabled('#verify')).toBe(false)
     expect(said.filter((one) => !/403|429/.test(one))).toEqual([])
-  }, 90_000)
+  })
 
   test.each([
     ['with scripts', BOB, true],
     ['without scripts', CARL, false],
-  ])(
-    '%s it is set up on the way to an app, and asked for',
-    async (_how, user, javaScriptEnabled) => {
-      const acr = { essential: true, values: ['2'] }
-      const asked = authorizationUrl(server, { claims: JSON.stringify({ id_token: { acr } }) })
-      const person = await newPerson({ javaScriptEnabled })
-      const { page } = person
-      await page.goto(asked)
-      await signIn(person, user)
-      const secret = (await page.textContent('#totp-secret'))!
-      if (javaScriptEnabled) await assertAccessible(page, 'set up on the way')
-      await page.fill('#code', codeOf(secret))
-      await page.press('#code', 'Enter')
-      await page.waitForSelector('#recovery-codes')
-      if (javaScriptEnabled) await assertAccessible(page, 'recovery codes on the way')
-      await page.click('#continue')
-      await page.waitForSelector('#allow')
-      const next = await newPerson({ javaScriptEnabled })
-      await next.page.goto(asked)
-      await signIn(next, user)
-      await next.page.fill('#code', codeOf(secret, 1))
-      await next.page.press('#code', 'Enter')
-      await next.page.waitForSelector('#allow')
-    },
-    60_000,
-  )
+  ])('%s it is set up on the way to an app, and asked for', async (_how, user, javaScriptEnabled) => {
+    const acr = { essential: true, values: ['2'] }
+    const asked = authorizationUrl(server, { claims: JSON.stringify({ id_token: { acr } }) })
+    const person = await newPerson({ javaScriptEnabled })
+    const { page } = person
+    await page.goto(asked)
+    await signIn(person, user)
+    const secret = (await page.textContent('#totp-secret'))!
+    if (javaScriptEnabled) await assertAccessible(page, 'set up on the way')
+    await page.fill('#code', codeOf(secret))
+    await page.press('#code', 'Enter')
+    await page.waitForSelector('#recovery-codes')
+    if (javaScriptEnabled) await assertAccessible(page, 'recovery codes on the way')
+    await page.click('#continue')
+    await page.waitForSelector('#allow')
+    const next = await newPerson({ javaScriptEnabled })
+    await next.page.goto(asked)
+    await signIn(next, user)
+    await next.page.fill('#code', codeOf(secret, 1))
+    await next.page.press('#code', 'Enter')
+    await next.page.waitForSelector('#allow')
+  })
 })

@@ -41,7 +41,7 @@ test('start and doctor say so, and the start ends', async () => {
     expect(status).toBe(1)
     expect(stdout + stderr).toContain('secret-key has 0 characters and is cut off')
   }
-}, 120_000)
+})
 
 test('another secret that is cut off is made anew', async () => {
   const dataDir = await temporaryDirectory()

@@ -75,7 +75,7 @@ test('what fails is tried again, as the same and with growing pauses', async () 
   expect(tries.slice(0, 14).map(({ attempt }) => attempt)).toEqual(
     Array.from({ length: 14 }, (_, at) => at + 1),
   )
-}, 30_000)
+})
 
 test('after a day it is given up, told of, and tried again when an administrator says so', async () => {
   let away = true
@@ -171,7 +171,7 @@ test('of two processes one does it, however much there is', async () => {
   const [one, two] = [await office(deliver, {}, database), await office(deliver, {}, database)]
   const texts = Array.from({ length: 100 }, (_, at) => String(at))
   await Promise.all(texts.map(async (text, at) => (at % 2 === 0 ? one : two).send(text)))
-  await expect.poll(async () => left(database), { timeout: 10_000 }).toBe(0)
+  await expect.poll(async () => left(database)).toBe(0)
   expect(done.toSorted()).toEqual(texts.toSorted())
 })
 
@@ -352,7 +352,7 @@ test('a full outbox takes no more but what goes with events, and says so; there 
   await outbox.enqueue('letter', { text: 'hello' })
   vi.useRealTimers()
   await expect.poll(() => deliver.mock.calls.map(([{ text }]) => text)).toEqual(['ada', 'hello'])
-}, 30_000)
+})
 
 test('what waits of kinds that come with events alone, as at an address that is away, keeps nobody else out', async () => {
   const deliver = vi.fn<Deliver>(async () => {})
@@ -361,4 +361,4 @@ test('what waits of kinds that come with events alone, as at an address that is 
     select gen_random_uuid(), 'news', 'sealed', now(), now() from generate_series(1, 100000)`)
   await send('hello')
   await expect.poll(() => deliver.mock.calls.map(([{ text }]) => text)).toEqual(['hello'])
-}, 30_000)
+})

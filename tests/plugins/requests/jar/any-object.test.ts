@@ -55,7 +55,7 @@ async function errorOf(client: string, request: string): Promise<string> {
     : `${statusCode} ${sent.location}`
 } // prettier-ignore
 
-test('nothing that the client has not signed is taken', { timeout: 300_000 }, async () => {
+test('nothing that the client has not signed is taken', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(anyText, anyJwt, spoilt), async (request) => {
       expect(await errorOf('app', request)).toMatch(/^400 (?:invalid_request|invalid_request_object|request_not_supported)$/)
@@ -64,7 +64,7 @@ test('nothing that the client has not signed is taken', { timeout: 300_000 }, as
   )
 }) // prettier-ignore
 
-test('signed, or in want of no signature, whatever it says', { timeout: 300_000 }, async () => {
+test('signed, or in want of no signature, whatever it says', async () => {
   const sign = async (claims: object) =>
     new SignJWT(claims as Record<string, unknown>).setProtectedHeader({ alg: 'ES256' }).sign(key.privateKey)
   await fc.assert(

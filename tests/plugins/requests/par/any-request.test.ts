@@ -60,7 +60,7 @@ const anyType = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('application/json', 'text/plain', 'multipart/form-data') },
 )
 
-test('pushed', { timeout: 300_000 }, async () => {
+test('pushed', async () => {
   const statuses = new Map<number, number>()
   let turn = 0
   await fc.assert(
@@ -78,7 +78,7 @@ test('pushed', { timeout: 300_000 }, async () => {
   expect(statuses.get(201) ?? 0).toBeGreaterThan(RUNS / 100)
 }) // prettier-ignore
 
-test('brought by a browser', { timeout: 300_000 }, async () => {
+test('brought by a browser', async () => {
   const anyReference = fc.oneof(
     fc.base64String().map((text) => `urn:ietf:params:oauth:request_uri:${text}`),
     anyText.map((text) => `urn:ietf:params:oauth:request_uri:${text}`),

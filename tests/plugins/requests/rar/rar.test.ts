@@ -237,7 +237,7 @@ describe('refused where it is asked for, pushed or not', () => {
       }),
       { numRuns: 2000 },
     )
-  }, 60_000) // prettier-ignore
+  }) // prettier-ignore
 })
 
 test('a client asks for its own types alone, and none without people', async () => {
