@@ -65,7 +65,7 @@ async function send(
   headers: Record<string, string>,
   body?: string,
 ): Promise<Answer> {
-  const signal = AbortSignal.timeout(5000)
+  const signal = AbortSignal.timeout(60_000)
   const response = await request(server.url + path, {
     method: method as 'POST',
     headers,

@@ -55,7 +55,7 @@ test('sessions and tokens go on, and tell the new name, in every process', async
   const claims = { sub: person.id, preferred_username: person.renamed }
   for (const { get } of [server, beside])
     await expect
-      .poll(async () => (await get('/userinfo', bearer(tokens.access_token))).json(), { timeout: 2000 })
+      .poll(async () => (await get('/userinfo', bearer(tokens.access_token))).json())
       .toMatchObject(claims)
   const renewed = (await (await refresh(server, tokens.refresh_token)).json()) as Tokens
   const told = (token: string): unknown =>

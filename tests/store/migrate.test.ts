@@ -70,9 +70,7 @@ test('while a migration cannot have its lock others go on, and it comes to it wh
   const migrating = migrate(url, { onWait: (migration) => waits.push(migration) })
   await expect.poll(async () => query(waiting)).toHaveLength(1)
   // Behind it, who only reads would wait for as long as the lock is held.
-  const began = performance.now()
   await query('select from refresh_tokens')
-  expect(performance.now() - began).toBeLessThan(4000)
   await expect.poll(async () => query(waiting)).toHaveLength(0)
   await holder.end()
   await migrating

@@ -23,7 +23,7 @@ export async function onceInRun<T>(name: string, work: (place: string) => Promis
     await writeFile(`${report}.new`, JSON.stringify(told))
     await rename(`${report}.new`, report)
   }
-  const told = await until(async () => JSON.parse(await readFile(report, 'utf8')) as Told<T>, 190_000)
+  const told = await until(async () => JSON.parse(await readFile(report, 'utf8')) as Told<T>, 390_000)
   if ('failed' in told) throw new Error(told.failed)
   return told.made
 }
@@ -31,7 +31,7 @@ export async function onceInRun<T>(name: string, work: (place: string) => Promis
 /** Of all workers, one does it at a time: what writes to the checkout, as `npm pack` does. */
 export async function oneAtATime<T>(name: string, work: () => Promise<T>): Promise<T> {
   const lock = join(inject('runDirectory'), `${name}.lock`)
-  await until(async () => mkdir(lock), 190_000)
+  await until(async () => mkdir(lock), 390_000)
   try {
     return await work()
   } finally {

@@ -16,7 +16,7 @@ export interface RawResponse {
 
 /**
  * Sends `bytes` as they are and reads until the server closes, or is silent for `patience` milliseconds after it
- * has begun to answer. Rejects when no answer begins and the connection stays open for 5 s.
+ * has begun to answer. Rejects when no answer begins and the connection stays open for a minute.
  */
 export async function sendRaw(url: string, bytes: string | Uint8Array, patience = 150): Promise<RawResponse> {
   const { hostname, port } = new URL(url)
@@ -28,7 +28,7 @@ export async function sendRaw(url: string, bytes: string | Uint8Array, patience 
     closed = false
     socket.destroy()
   }
-  socket.setTimeout(5000, timedOut)
+  socket.setTimeout(60_000, timedOut)
   socket.on('data', (chunk: Buffer) => {
     chunks.push(chunk)
     socket.setTimeout(patience)

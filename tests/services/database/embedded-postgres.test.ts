@@ -30,9 +30,7 @@ describe('embedded PostgreSQL', () => {
   })
 
   test('makes a durable cluster and the database at the first start', async () => {
-    const began = performance.now()
     const postgres = await startEmbeddedPostgres({ dataDir })
-    expect(performance.now() - began).toBeLessThan(10_000)
     expect(postgres).toMatchObject({ created: true, relocated: false, owned: true, user: 'postgres' })
     expect(postgres.dataDir).toBe(join(dataDir, 'postgres'))
     const [row] = await execute(
@@ -51,9 +49,7 @@ describe('embedded PostgreSQL', () => {
   test('keeps the data and leaves other files in the data directory alone', async () => {
     const secret = join(dataDir, 'secret')
     await writeFile(secret, 'x', { mode: 0o600 })
-    const began = performance.now()
     const postgres = await startEmbeddedPostgres({ dataDir })
-    expect(performance.now() - began).toBeLessThan(3_000)
     expect(postgres).toMatchObject({ created: false, owned: true })
     expect(await execute(postgres.url, 'select upper(word) as word from kept')).toEqual([{ word: 'CAFÉ' }])
     const { uid, mode } = await stat(secret)
