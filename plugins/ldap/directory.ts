@@ -128,9 +128,10 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
   async function withGroups(connection: Connection, entry: Entry): Promise<Person> {
     const { groupFilter, groupBaseDn, roles } = config
     if (groupFilter === null || roles.length === 0) return { ...entry, groups: entry.memberOf }
-    const filter = groupFilter
-      .replaceAll('{dn}', () => escapeValue(entry.dn))
-      .replaceAll('{username}', () => escapeValue(entry.username ?? ''))
+    // In one go: an entry may be named so that its DN holds the other.
+    const filter = groupFilter.replaceAll(/\{(dn|username)\}/g, (_all, what: 'dn' | 'username') =>
+      escapeValue(entry[what] ?? ''),
+    )
     const { searchEntries } = await connection.client.search(groupBaseDn, {
       scope: 'sub',
       filter,

@@ -11,6 +11,7 @@ import { usernameKey } from '../../src/protocol/username.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { EVERY_ACCOUNT, statements } from '../../src/store/throttles.ts'
 import { nameOf } from './directory.ts'
+import { linkIdOf, type Links } from './links.ts'
 
 export interface Guesses {
   /** Of a password that somebody typed with this name. */
@@ -32,7 +33,7 @@ type Counted = 'name' | 'entry' | 'browser'
 /** Seconds after which one more is let through: directories have forgotten the others by then. */
 const RECOVERY = 15 * 60
 
-export function createGuesses(fastify: FastifyInstance, config: LdapConfig): Guesses {
+export function createGuesses(fastify: FastifyInstance, config: LdapConfig, links: Links): Guesses {
   const { box, database } = kernelOf(fastify)
   const { users } = fastify.oauth
   const step = RECOVERY * 1000
@@ -49,9 +50,11 @@ export function createGuesses(fastify: FastifyInstance, config: LdapConfig): Gue
       }
       return {
         async mayReach(subject) {
-          const mark = await browser.markOf(
-            async () => (await users.findByEmail(username)) ?? users.find(username),
-          )
+          // By whose the entry is: anybody may have an account here that is called like somebody there.
+          const mark = await browser.markOf(async () => {
+            const owner = await links.owner(linkIdOf(config, subject ?? `\0${name}`))
+            return owner === null ? null : users.get(owner)
+          })
           const isLeft = await takes('name', name)
           const isKnown = mark !== null && (await takes('browser', mark))
           if (!isLeft && !isKnown)

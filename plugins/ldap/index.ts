@@ -36,9 +36,9 @@ const COME_BACK = 60
 async function ldap(fastify: FastifyInstance): Promise<void> {
   const config = ldapConfig(kernelOf(fastify).config)
   if (config === null) return
-  const guesses = createGuesses(fastify, config)
   const directory = createDirectory(config, fastify.log)
   const links = createLinks(fastify)
+  const guesses = createGuesses(fastify, config, links)
   const people = createPeople(fastify, config, links)
   const presence = createPresence(fastify, { config, directory, links, people })
   fastify.decorate('ldap', { directory, people, presence, links })

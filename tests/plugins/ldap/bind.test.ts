@@ -74,3 +74,26 @@ test.each([
   const directory = await directoryWith((question) => [done(question)], { ...more, ...roles })
   expect(await directory.authenticate('ada', 'a password')).toMatchObject({ groups: [group] })
 })
+
+test('a name in the directory that looks like a part of the filter is a name', async () => {
+  const [NAMED, asked]: [string, string[]] = ['cn={username},dc=example,dc=org', []]
+  const { url } = await startLyingDirectory((question) => {
+    if (question.operation === 'bind') return [done(question)]
+    if (question.dn !== GROUPS)
+      return [entry(question, NAMED, { uid: 'eve', entryUUID: 'e' }), done(question)]
+    asked.push(question.text)
+    return [done(question)]
+  })
+  const settings = {
+    LDAP_URL: url,
+    LDAP_START_TLS: 'false',
+    LDAP_BASE_DN: 'dc=example,dc=org',
+    LDAP_ROLES: `staff=cn=staff,${GROUPS}`,
+    LDAP_GROUP_BASE_DN: GROUPS,
+    LDAP_GROUP_FILTER: '(&(member={dn})(memberUid={username}))',
+  }
+  const directory = createDirectory(ldapConfig(parseConfig(settings, []))!, pino({ level: 'silent' }))
+  expect(await directory.authenticate('eve', 'a password')).toMatchObject({ groups: [] })
+  expect(asked.join('')).toContain(NAMED)
+  expect(asked.join('')).toMatch(/memberUid\W+eve/)
+})

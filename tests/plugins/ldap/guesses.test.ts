@@ -16,7 +16,7 @@ beforeEach(() => {
   binds = []
 })
 
-const PEOPLE = ['ada', 'bea', 'cleo', 'dora', 'edda', 'fay']
+const PEOPLE = ['ada', 'bea', 'cleo', 'dora', 'edda', 'fay', 'gil']
 const { url } = await startLyingDirectory((question) => {
   if (isAway) return []
   const uid = PEOPLE.find((one) => question.text.includes(one))
@@ -91,6 +91,16 @@ test('a browser in which they have signed in before gets in meanwhile, and has n
   expect(await trying('dora', RIGHT)).toBe(303)
   binds = []
   for (let at = 0; at < 7; at++) await trying('dora', WRONG, own)
+  expect(binds).toHaveLength(5)
+})
+
+test('a browser in which somebody signs in who is called so here, and is not that of the directory, gives no more', async () => {
+  await one.server.oauth.users.create({ username: 'gil', password: 'a password of our own' })
+  const own = stranger()
+  for (let at = 0; at < 3; at++) {
+    expect(await trying('gil', 'a password of our own', own)).toBe(303)
+    for (let guessed = 0; guessed < 3; guessed++) await trying('gil', WRONG, own)
+  }
   expect(binds).toHaveLength(5)
 })
 
