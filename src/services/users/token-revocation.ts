@@ -1,16 +1,18 @@
 /** The end of everything that a user has here, who may sign in again at once: what a new password ends, without one. */
+import { statements as artifacts } from '../../store/artifacts.ts'
 import { recordChange } from '../../store/changes.ts'
 import { endEverything } from '../../store/endings.ts'
 import { statements } from '../../store/users.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { Also } from './update-options.ts'
+import { PASSWORD_RESET } from './user-changes.ts'
 import { lockRow, type Whom } from './user-finder.ts'
 
 export interface TokenRevocation {
   /**
-   * Ends every session, code and Authorization of the user, those with `offline_access` too, and has the apps told that want to know. They
-   * may sign in again, and nobody else has to do anything for that. False where there is none.
+   * Ends every session, code and Authorization of the user, those with `offline_access` too, and every mailed link for a new password, and has
+   * the apps told that want to know. They may sign in again, and nobody else has to do anything for that. False where there is none.
    */
   revokeTokens(whom: Whom, options?: RevocationOptions): Promise<boolean>
 }
@@ -34,6 +36,8 @@ export function createTokenRevocation(
         // A sign-in that is under way is of the user as they were before, and begins no session.
         await query(statements.update, [row.id, {}, null, null])
         const clients = await endEverything(query, row.id, 'tokens revoked')
+        // Whoever had one sent, or has read it, may be why all of it ends.
+        await query(artifacts.deleteOwnedOfKind, [row.id, PASSWORD_RESET])
         note({ type: 'user.tokens_revoked', user: row.id, details: { clients } })
         await recordChange(query, 'user', row.id)
         return row.id
