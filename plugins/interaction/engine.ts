@@ -6,6 +6,7 @@ import type { Proof } from '../../src/doors/sign-in.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { shownOnce } from '../browser/shown-once.ts'
 import { createEndings } from './endings.ts'
 import { createOverPage, type ShowOver } from './over-page.ts'
 import { createPhases, LOGIN } from './phases.ts'
@@ -98,9 +99,7 @@ export function createEngine(fastify: FastifyInstance): Engine {
       const { stored, interaction } = loaded
       const { pending } = await findPosition(interaction, call)
       const { isOnce, ...shown } = proof
-      // What showed it was no form of the step: by its name it leads to one session.
-      const once = typeof isOnce === 'string' ? { form: { shown: isOnce }, once: `shown ${isOnce}` } : {}
-      const signIn = { ...shown, ...once }
+      const signIn = { ...shown, ...(typeof isOnce === 'string' ? shownOnce(isOnce) : {}) }
       const session =
         pending?.step.name === LOGIN ? await browser.signIn(call, signIn, interaction.request) : null
       if (session === null || pending === undefined) return call.reply.redirect(store.addressOf(stored), 303)

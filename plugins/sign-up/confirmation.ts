@@ -10,6 +10,7 @@ import { hashOf } from '../../src/protocol/handle.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { AskedSignUp, SignUp, SignUps } from '../../src/services/users/sign-ups.ts'
+import { shownOnce } from '../browser/shown-once.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from '../password/check.ts'
@@ -144,7 +145,7 @@ export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
     const shown = hashOf(token)
     if ((await interactions.wayBack(back, call)) !== null)
       return interactions.prove(back, { ...proof, isOnce: shown }, call)
-    await browser.signIn(call, { ...proof, form: call.wire, once: shown })
+    await browser.signIn(call, { ...proof, ...shownOnce(shown) })
     return call.reply.redirect(`${basePath}${CONFIRM}?done=yes`, 303)
   }
 

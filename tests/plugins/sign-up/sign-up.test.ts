@@ -98,13 +98,15 @@ test('a link makes one account, however often it is sent; later it leads to the 
   expect([late.status, late.body]).toEqual([200, expect.stringContaining('Your account is there')])
 })
 
-test.each(['from an app', 'without one'])('once they have signed out, the same form signs nobody in again: %s', async (comes) => {
+test.each(['from an app', 'from an app that they let in', 'without one'])('once they have signed out, the same form signs nobody in again: %s', async (comes) => {
+  const isOfApp = comes !== 'without one'
   const who = someone()
   const agent = createUserAgent(server.url)
-  const confirm = await agent.get(await linkFor(agent, who, comes === 'from an app' ? await fromApp(agent) : undefined))
+  const confirm = await agent.get(await linkFor(agent, who, isOfApp ? await fromApp(agent) : undefined))
   const before = agent.clone()
   const pages = await Promise.all([1, 2].map(async () => agent.submit(confirm, 'confirm')))
-  for (const page of pages) expect(page.body).toContain(comes === 'from an app' ? 'id="consent"' : 'you are signed in')
+  for (const page of pages) expect(page.body).toContain(isOfApp ? 'id="consent"' : 'you are signed in')
+  if (comes === 'from an app that they let in') await agent.submit(pages[0]!, 'consent', { decision: 'allow' })
   const { id } = (await oauth.users.find(who.username))!
   await agent.submit(await agent.get(`${server.url}/end-session`), 'end-session')
   expect(await oauth.sessions.list(id)).toEqual([])
