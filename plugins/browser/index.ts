@@ -101,12 +101,17 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     ...steps
   } = createSignedIn(kernel, sessionCookies, remember, isNews, changed, id)
 
-  /** Who is gone from where their password is comes in by nothing else either. What has changed there is laid over who is signed in already. */
+  /**
+   * Who is gone from where their password is comes in by nothing else either, and nothing is begun for them. What has changed there is laid over who
+   * they were; what had changed here before is for `begin` to refuse.
+   */
   const signIn: Browser['signIn'] = async (call, given, asked) => {
-    const begun = await begin(call, given, asked)
-    if (begun === null || (await isStillThere(fastify.oauth, begun.userId))) return begun
-    forget(call)
-    return null
+    const { findUser } = fastify.oauth
+    const before = await findUser(given.user.id)
+    if (!(await isStillThere(fastify.oauth, given.user.id))) return null
+    const isAsGiven = before?.updatedAt === given.user.updatedAt
+    const user = (isAsGiven ? await findUser(given.user.id) : null) ?? given.user
+    return begin(call, { ...given, user }, asked)
   }
 
   fastify.decorate('browser', {
