@@ -23,6 +23,18 @@ export class DirectoryFailure extends Error {
   }
 }
 
+/** What failed while a connection was used, and was not asked of the directory. */
+class Elsewhere extends Error {}
+
+/** Does what asks somebody else, such as the database: what it throws is no failure of the directory. */
+export async function elsewhere<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw new Elsewhere('not of the directory', { cause: error })
+  }
+}
+
 export interface Connection {
   readonly client: Client
   /** As the entry that looks people up; nothing where nobody is named. Milliseconds that it took. */
@@ -49,6 +61,7 @@ export async function withConnection<T>(
   try {
     return await Promise.race([ask(config, { sockets, lose }, work), tooLate, lost])
   } catch (error) {
+    if (error instanceof Elsewhere) throw error.cause
     throw error instanceof OAuthError ? error : toFailure(error)
   } finally {
     clearTimeout(timer)

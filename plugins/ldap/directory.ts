@@ -9,7 +9,15 @@ import { usernameProblem } from '../../src/protocol/username.ts'
 import { createHashingQueue } from '../../src/services/hashing/hashing-queue.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { createCircuit } from './circuit.ts'
-import { codeOf, DirectoryFailure, PASSING, PATIENCE, withConnection, type Connection } from './connection.ts'
+import {
+  codeOf,
+  DirectoryFailure,
+  elsewhere,
+  PASSING,
+  PATIENCE,
+  withConnection,
+  type Connection,
+} from './connection.ts'
 import { attributesOf, toEntry, type Entry } from './entry.ts'
 import { nameKey } from './names.ts'
 
@@ -178,7 +186,7 @@ export function createDirectory(config: LdapConfig, log: FastifyBaseLogger): Dir
       if (usernameProblem(name) !== undefined) return null
       return ask(async (connection) => {
         const entry = await named(connection, name)
-        const mayBind = await mayReach(entry?.subject ?? null)
+        const mayBind = await elsewhere(async () => mayReach(entry?.subject ?? null))
         if (entry === null || entry.isDisabled || !mayBind) return pretend(connection)
         const isRight = await bind(connection, entry, password)
         if (isRight !== true) return isRight === 'expired' ? isRight : null

@@ -97,3 +97,12 @@ test('a name in the directory that looks like a part of the filter is a name', a
   expect(asked.join('')).toContain(NAMED)
   expect(asked.join('')).toMatch(/memberUid\W+eve/)
 })
+
+test('what fails meanwhile here, such as the database, is no failure of the directory', async () => {
+  const directory = await directoryWith((question) => [done(question)])
+  const away = new Error('the database is away')
+  const asked = directory.authenticate('ada', 'a password', async () => {
+    throw away
+  })
+  await expect(asked).rejects.toBe(away)
+})
