@@ -4,6 +4,7 @@ import { DirectoryFailure } from '../../../plugins/ldap/connection.ts'
 import type { Directory } from '../../../plugins/ldap/directory.ts'
 import { createPresence } from '../../../plugins/ldap/presence.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { actAs } from '../../../src/services/audit/origin.ts'
 import { shed } from '../../../src/services/shedding.ts'
 import { ldapConfig } from '../../../src/settings/ldap.ts'
 import { done, entry, type Question, startLyingDirectory } from '../../support/lying-directory.ts'
@@ -54,6 +55,15 @@ test('who is found is there, and who is not is gone where others are found', asy
   find = withoutCleo
   expect(await look(ada)).toEqual([true, false])
   expect(await look(cleo)).toEqual([false, true])
+})
+
+test('what is found out by the way is the server’s doing, whoever’s request it was', async () => {
+  const { oauth, ldap } = (await startBeside(server)).server
+  await oauth.users.enable({ id: cleo })
+  find = withoutCleo
+  await actAs({ kind: 'user', id: ada }, async () => ldap.presence.isThere(cleo))
+  const [event] = (await oauth.audit.list({ user: cleo, type: 'user.disabled' })).events
+  expect(event).toMatchObject({ actor: { kind: 'server', id: null } })
 })
 
 describe('who comes back', () => {
