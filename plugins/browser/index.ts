@@ -11,7 +11,7 @@ import type { BrowserCall, Session } from '../../src/doors/interaction.ts'
 import { KNOWN_FOR, type Sought } from '../../src/services/users/known-browsers.ts'
 import type { User } from '../../src/services/users/user.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { isStillThere } from '../password/kept-elsewhere.ts'
+import { presentAt } from '../password/kept-elsewhere.ts'
 import { createCookies, type Cookie, type CookieOptions } from './cookies.ts'
 import { createGenuineForms, type GenuineForms } from './genuine-forms.ts'
 import type { Follower } from './sessions-by-cookie.ts'
@@ -101,17 +101,10 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     ...steps
   } = createSignedIn(kernel, sessionCookies, remember, isNews, changed, id)
 
-  /**
-   * Who is gone from where their password is comes in by nothing else either, and nothing is begun for them. What has changed there is laid over who
-   * they were; what had changed here before is for `begin` to refuse.
-   */
+  /** Who is gone from where their password is comes in by nothing else either, and nothing is begun for them. */
   const signIn: Browser['signIn'] = async (call, given, asked) => {
-    const { findUser } = fastify.oauth
-    const before = await findUser(given.user.id)
-    if (!(await isStillThere(fastify.oauth, given.user.id))) return null
-    const isAsGiven = before?.updatedAt === given.user.updatedAt
-    const user = (isAsGiven ? await findUser(given.user.id) : null) ?? given.user
-    return begin(call, { ...given, user }, asked)
+    const user = await presentAt(fastify.oauth, given.user)
+    return user === null ? null : begin(call, { ...given, user }, asked)
   }
 
   fastify.decorate('browser', {

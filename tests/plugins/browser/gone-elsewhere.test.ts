@@ -66,6 +66,20 @@ test('who has changed there is signed in as they are now', async () => {
   expect(await oauth.sessions.list(id)).toHaveLength(1)
 })
 
+test.each([
+  ['ended', async (id: string) => oauth.users.revokeTokens({ id })],
+  ['ended by a new password', async () => oauth.users.setPassword(ALICE.username, ALICE.password)],
+])('what they have is %s while it is asked: nobody is signed in', async (_how, end) => {
+  const id = await idOf(ALICE)
+  look = async () => {
+    look = async () => true
+    await end(id)
+    return true
+  }
+  await signIn(ALICE)
+  expect(await oauth.sessions.list(id)).toEqual([])
+})
+
 test.runIf(isThere('latchkey-second-factor'))('a sign-in that lacks a factor waits for it, whatever has changed there', async () => {
   look = changing(await idOf(BOB), 'Bob Elsewhere')
   const agent = createUserAgent(server.url)
