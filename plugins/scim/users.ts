@@ -184,15 +184,16 @@ export function createScimUsers(fastify: FastifyInstance): ScimResources {
         const operations = operationsOf(call.body)
         return replace(call, async (user) => {
           const had = await resourceOf(user, call)
-          const now = patched(had, operations, { schema: USER_SCHEMA, isForeign })
+          // Whoever says that they are disabled means it, also of who is so already, by a directory say; who says nothing disables nobody anew.
+          const { active: _unsaid, ...told } = had
+          const now = patched(told, operations, { schema: USER_SCHEMA, isForeign })
           const sent = readUser(now)
           const proof = keptEmail(now) === keptEmail(had) ? {} : await proofOf(sent.claims, user)
           const before = readUser(had)
           // What SCIM has no words for stays, and so do roles of which the patch says nothing. Whoever takes all of them means that there are none.
           const claims = changesOf(sent.claims, before.claims)
           const roles = isDeepStrictEqual(sent.roles, before.roles) ? undefined : (sent.roles ?? [])
-          const active = sent.active === before.active ? undefined : sent.active
-          return { sent: { ...sent, roles, claims, active }, proof }
+          return { sent: { ...sent, roles, claims }, proof }
         })
       },
     },

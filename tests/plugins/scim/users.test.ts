@@ -137,6 +137,13 @@ describe('registered', () => {
     expect((await users.get(id)).disabledAt).toBe(before.disabledAt)
   })
 
+  test.each([{ op: 'replace', path: 'active', value: false }, { op: 'Replace', value: { active: 'False' } }])('a patch that says it disables who is disabled already, for whoever else may enable them: %j', async (operation) => {
+    const { id } = await somebody({ active: false })
+    const before = (await users.get(id)).disabledAt!
+    expect((await call('PATCH', `/Users/${id}`, patchOf(operation))).body).toMatchObject({ active: false })
+    expect((await users.get(id)).disabledAt).toBeGreaterThan(before)
+  }) // prettier-ignore
+
   test('an address is verified where directories are believed about that, and else not', async () => {
     const sent = { schemas: [USER], userName: 'believed', emails: [{ value: 'believed@example.com' }] }
     for (const [{ server: { oauth: there } }, send, isVerified] of [[server, call, undefined], [trusting, trusted, true]] as const) {
