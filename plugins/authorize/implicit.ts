@@ -15,6 +15,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { metadataError, OAuthError } from '../../src/protocol/errors.ts'
 import { reason } from '../../src/protocol/message.ts'
+import { isLoopbackHost } from '../../src/protocol/redirect-uri.ts'
 import { answersWithTokens, asksFor } from '../../src/protocol/response-type.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { parseScope } from '../../src/protocol/scope.ts'
@@ -102,7 +103,8 @@ function assertWebAddresses({ application_type: kind, grant_types: grants, redir
   if (kind === 'native' || !(grants as readonly string[]).includes(IMPLICIT)) return
   const isOfWeb = (uri: string): boolean => {
     const { protocol, hostname } = new URL(uri)
-    return protocol === 'https:' && hostname !== 'localhost'
+    const host = hostname.replace(/\.$/, '')
+    return protocol === 'https:' && !isLoopbackHost(host) && !host.endsWith('.localhost')
   }
   if (!(uris as readonly string[]).every(isOfWeb))
     throw metadataError(

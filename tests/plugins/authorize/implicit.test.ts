@@ -332,7 +332,16 @@ describe('the addresses of a web app of the implicit grant (OpenID Connect Regis
     return error ?? statusCode
   }
 
-  test.each(['http://localhost/cb', 'http://127.0.0.1:8080/cb', 'https://localhost/cb', 'com.example.app:/cb'])(
+  test.each([
+    'http://localhost/cb',
+    'http://127.0.0.1:8080/cb',
+    'https://localhost/cb',
+    'https://localhost./cb',
+    'https://app.localhost/cb',
+    'https://127.0.0.1/cb',
+    'https://[::1]/cb',
+    'com.example.app:/cb',
+  ])(
     '%s is none in production',
     async (uri) => {
       expect(await register(production, uri)).toBe('invalid_redirect_uri')
