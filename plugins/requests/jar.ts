@@ -7,7 +7,6 @@ import fp from 'fastify-plugin'
 import type { AuthorizationRequest } from '../../src/doors/approval.ts'
 import type { SourcedRequest } from '../../src/doors/authorization-requests.ts'
 import type { Client } from '../../src/doors/client.ts'
-import { OutboundError, type OutboundRequest } from '../../src/doors/outbound.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { metadataError, OAuthError } from '../../src/protocol/errors.ts'
@@ -23,20 +22,12 @@ import {
   type DecryptionKeys,
 } from '../../src/services/keys/decryption-keys.ts'
 import type { ExpectedJwt } from '../../src/services/clients/client-keys.ts'
+import { createDownload } from './request-downloads.ts'
 
 /** The keys of the request sources. */
 const BY_VALUE = 'request_object'
 const BY_REFERENCE = 'request_object_uri'
 const TYPE = 'oauth-authz-req+jwt'
-
-/** What was there before may be another person's request: it does not serve on while its host fails. */
-const AS_IT_IS_NOW: OutboundRequest = {
-  headers: { accept: 'application/oauth-authz-req+jwt, application/jwt' },
-  maxAge: 0,
-  staleIfError: false,
-}
-/** OpenID Connect Core §6.2: behind # stands which document it is. With `maxBytes`, nothing that was kept is taken for it. */
-const AS_ANOTHER: OutboundRequest = { ...AS_IT_IS_NOW, maxBytes: 65_536 }
 
 const METADATA = Type.Partial(
   Type.Object({
@@ -141,16 +132,7 @@ async function jar(fastify: FastifyInstance): Promise<void> {
     }
   }
 
-  async function download(uri: string): Promise<string> {
-    try {
-      const response = await oauth.fetch(uri, uri.includes('#') ? AS_ANOTHER : AS_IT_IS_NOW)
-      if (response.status === 200) return (await response.text()).trim()
-    } catch (error) {
-      if (!(error instanceof OutboundError)) throw error
-      throw new OAuthError('invalid_request_uri', 'the request object could not be fetched', { cause: error })
-    }
-    throw new OAuthError('invalid_request_uri', 'there is no request object at the request_uri')
-  }
+  const download = createDownload(fastify)
 
   oauth.register('requestSource', BY_VALUE, {
     supports: ['request'],
@@ -162,7 +144,7 @@ async function jar(fastify: FastifyInstance): Promise<void> {
     recognizes: ({ request_uri: uri }) => /^https?:/i.test(String(uri)),
     async resolve({ request_uri: uri }, client) {
       assertRegistered(String(uri), client)
-      return read(await download(String(uri)), client, 'request_uri')
+      return read(await download(String(uri), client), client, 'request_uri')
     },
   })
   function assertSigned({ client, sources = [] }: Pick<AuthorizationRequest, 'client' | 'sources'>): void {

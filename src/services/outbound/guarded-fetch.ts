@@ -8,6 +8,7 @@ import { isPublicAddress } from '../../protocol/public-address.ts'
 import { type Answer, type Asked, exchange, type Guard, type Way } from './exchange.ts'
 import { createKeptAnswers } from './kept-answers.ts'
 import { createResolve } from './resolver.ts'
+import { TooManyUnderWay } from './too-many.ts'
 
 export interface GuardedFetchOptions extends Partial<Guard> {
   /** That may be private or plain http: UNSAFE_OUTBOUND_ORIGINS. */
@@ -59,7 +60,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
   async function once(asked: Asked, signal: AbortSignal): Promise<Answer> {
     const { origin } = asked.url
     const there = underWay.get(origin) ?? 0
-    if (all >= MOST || there >= MOST_AT_ONE) throw new OutboundError('too many requests are under way')
+    if (all >= MOST || there >= MOST_AT_ONE) throw new TooManyUnderWay()
     all++
     underWay.set(origin, there + 1)
     try {

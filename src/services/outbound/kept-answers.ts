@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache'
 import { OutboundError } from '../../doors/outbound.ts'
 import type { Answer } from './exchange.ts'
 import { FLOOR, freshnessOf } from './freshness.ts'
+import { TooManyUnderWay } from './too-many.ts'
 
 /** Asks for it; with the headers by which what is kept may be confirmed (RFC 9110 §13.1). */
 export type Ask = (conditions: Readonly<Record<string, string>>) => Promise<Answer>
@@ -59,7 +60,7 @@ export function createKeptAnswers(now: () => number): KeptAnswers {
     return answer
   }
 
-  /** Remembers a failure. */
+  /** Remembers a failure of the host. */
   async function askFor(key: string, had: Kept | undefined, ask: Ask): Promise<Answer> {
     try {
       const answer = await ask(had === undefined ? {} : conditionsOf(had.answer.headers))
@@ -68,7 +69,8 @@ export function createKeptAnswers(now: () => number): KeptAnswers {
       failures.set(key, { error: undefined, until: now() + FAILURE })
       return answer
     } catch (error) {
-      if (error instanceof OutboundError) failures.set(key, { error, until: now() + FAILURE })
+      if (error instanceof OutboundError && !(error instanceof TooManyUnderWay))
+        failures.set(key, { error, until: now() + FAILURE })
       throw error
     }
   }

@@ -347,6 +347,23 @@ describe('by reference', () => {
     expect(await askAt(`${URIS[0]!}#three`)).toBe('sign-in')
   })
 
+  test('what stands behind # has the host asked so often, and a failure is not tried again at once', async () => {
+    document = await objectOf()
+    const one = await startServer({ UNSAFE_OUTBOUND_ORIGINS: at }, { seed })
+    const askOf = async (name: string, path = URIS[0]!) =>
+      one.get(addressOf('app', { request_uri: `${path}#${name}`, redirect_uri: REDIRECT_URI }))
+    const before = host.received.length
+    for (const _time of [1, 2]) await askOf('gone', URIS[1])
+    expect(host.received.length - before).toBe(1)
+    const answers = new Set<string | null>()
+    for (let n = 0; n < 150; n++) {
+      const { headers } = await askOf(String(n))
+      answers.add(new URL(headers.get('location') ?? '', one.url).searchParams.get('error'))
+    }
+    expect(answers).toContain('temporarily_unavailable')
+    expect(host.received.length - before).toBeLessThan(150)
+  })
+
   test('one of before is not served while its host fails', async () => {
     document = await objectOf()
     expect(await askAt(URIS[4]!)).toBe('sign-in')
