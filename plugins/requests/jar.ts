@@ -144,7 +144,7 @@ async function jar(fastify: FastifyInstance): Promise<void> {
     recognizes: ({ request_uri: uri }) => /^https?:/i.test(String(uri)),
     async resolve({ request_uri: uri }, client) {
       assertRegistered(String(uri), client)
-      return read(await download(String(uri), client), client, 'request_uri')
+      return read(await download(String(uri)), client, 'request_uri')
     },
   })
   function assertSigned({ client, sources = [] }: Pick<AuthorizationRequest, 'client' | 'sources'>): void {
