@@ -26,6 +26,8 @@ const Optional = {
 const OURS = ['iss', 'aud', 'events_supported', 'events_delivered', 'min_verification_interval'] as const
 /** Characters that are kept of a description. */
 const MOST_DESCRIBED = 500
+/** Characters of the types that are asked for, as JSON: ours are some hundred. */
+const MOST_REQUESTED = 16_000
 
 export interface ConfigurationParts {
   readonly streams: Streams
@@ -50,6 +52,8 @@ export function addConfiguration(
     if (!isStorable(body))
       throw new OAuthError('invalid_request', 'the body has characters that cannot be stored')
     const requested = body.events_requested ?? rest?.requested
+    if (JSON.stringify(requested ?? []).length > MOST_REQUESTED)
+      throw new OAuthError('invalid_request', 'events_requested is too long')
     const description = body.description?.slice(0, MOST_DESCRIBED) ?? rest?.description
     return {
       delivery:

@@ -4,10 +4,20 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { Client } from '../../src/doors/client.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { EndedClient } from '../../src/events.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { ACCOUNT_PURGED, CAUSES, causeOf, signalsFor, type Cause, type Signal } from './events.ts'
+import { isInUse } from '../../src/services/users/user.ts'
+import {
+  ACCOUNT_ENABLED,
+  ACCOUNT_PURGED,
+  CAUSES,
+  causeOf,
+  signalsFor,
+  type Cause,
+  type Signal,
+} from './events.ts'
 import type { Queue, Queued } from './queue.ts'
 import { createRelatedClients } from './relations.ts'
 import { queuedOf } from './sets.ts'
@@ -29,6 +39,7 @@ export interface FanOutParts {
 
 export function addFanOut(fastify: FastifyInstance, { streams, queue, subjects }: FanOutParts): void {
   const { oauth } = fastify
+  const { directory } = kernelOf(fastify)
   const related = createRelatedClients(fastify)
 
   /** As the client knows them (RFC 9493 §3.2.4), also where they are gone by now. */
@@ -48,7 +59,15 @@ export function addFanOut(fastify: FastifyInstance, { streams, queue, subjects }
       )
   }
 
+  /** Whoever is enabled may be about to be deleted, whoever is kept may be disabled, and either may have happened since: they are not enabled then. */
+  async function isTrue(cause: Cause): Promise<boolean> {
+    if (!signalsFor('', cause).some(({ type }) => type === ACCOUNT_ENABLED)) return true
+    const user = await directory.reloadUser(cause.user)
+    return user === null || isInUse(user)
+  }
+
   async function tell(cause: Cause): Promise<void> {
+    if (!(await isTrue(cause))) return
     const all: [Stream, Client][] = []
     for (const stream of await streams.list()) {
       const client = await oauth.findClient(stream.client)

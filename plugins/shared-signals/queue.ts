@@ -21,8 +21,10 @@ export interface Queued {
 export interface Queue {
   /** Stores those that are not there yet, and has them told soon, where their stream is enabled then. */
   add(events: readonly Queued[]): Promise<void>
-  /** Has what waits told, as of a stream that is enabled again. */
+  /** Has what waits told, as of a stream that is enabled again: at once, also where its receiver has failed before. */
   wake(stream: Stream): Promise<void>
+  /** Lets its receiver be tried at once, though it has failed before: somebody says that it is mended, or asks. */
+  relieve(stream: Stream): Promise<void>
   /** The first behind the id `after`, as `list` has them; `none` where none is left, and `busy` while another process is at one of this stream. */
   claim(stream: Stream, after: string): Promise<WaitingEventRow | 'none' | 'busy'>
   release(stream: string, jti: string): Promise<void>
@@ -49,7 +51,7 @@ export function changeOf({ id }: Pick<Stream, 'id'>): string {
 }
 
 export function createQueue(fastify: FastifyInstance): Queue {
-  const { database, feed, outbox } = kernelOf(fastify)
+  const { database, feed, outbox, recipients } = kernelOf(fastify)
 
   /** Whichever way the receiver gets them: the stream may have changed since it was read, and who pushes or is asked looks it up. */
   async function tell(query: Query, streams: readonly Stream[]): Promise<void> {
@@ -61,6 +63,8 @@ export function createQueue(fastify: FastifyInstance): Queue {
     await outbox.announce()
     await feed.announceAll('delivery', streams.map(changeOf))
   }
+
+  const relieve: Queue['relieve'] = async ({ client }) => recipients.well(KIND, client)
 
   return {
     async add(events) {
@@ -87,7 +91,9 @@ export function createQueue(fastify: FastifyInstance): Queue {
           'too many security events wait for a receiver: the oldest are dropped',
         )
     },
+    relieve,
     async wake(stream) {
+      await relieve(stream)
       await database.transaction(async (query) => tell(query, [stream]))
       await announce([stream])
     },

@@ -31,8 +31,10 @@ export function addVerification(
         return { ...had, verifiedAt: now }
       })
       const payload = state === undefined ? {} : { state }
-      if (stream.status !== 'disabled')
+      if (stream.status !== 'disabled') {
         await queue.add([queuedOfStream(stream, { type: VERIFICATION, payload })])
+        await queue.relieve(stream)
+      }
       return answer({ status: 204 })
     },
   })

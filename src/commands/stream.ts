@@ -2,7 +2,13 @@
 import { Command } from 'commander'
 import type { FastifyInstance } from 'fastify'
 import { KIND } from '../../plugins/shared-signals/queue.ts'
-import { deliveredOf, MOST_REASON, type Status, statusToWire } from '../../plugins/shared-signals/stream.ts'
+import {
+  deliveredOf,
+  MOST_REASON,
+  PUSH,
+  type Status,
+  statusToWire,
+} from '../../plugins/shared-signals/stream.ts'
 import { ConfigError } from '../config.ts'
 import { isStorable } from '../protocol/json.ts'
 import { withJson } from './json-option.ts'
@@ -41,7 +47,7 @@ export function streamCommand(): Command {
           : { origin: originOf(stream.delivery.endpointUrl) }),
         events: deliveredOf(stream),
         waiting: counts.get(stream.id) ?? 0,
-        failing_since: dateOf(failing.get(stream.client) ?? null),
+        failing_since: stream.delivery.method === PUSH ? dateOf(failing.get(stream.client) ?? null) : null,
       }))
       const lines = listed.map(
         ({ client_id: client, status, method, origin = 'polled', waiting, failing_since: since }) => {
@@ -98,10 +104,12 @@ async function become(status: Status, client: string, { said, json, reason }: Be
   if (!isStorable(reason ?? '') || (reason ?? '').length > MOST_REASON)
     throw new ConfigError(`--reason has ${MOST_REASON} characters at most, without NUL.`)
   await withServer(async (_oauth, server) => {
-    const { streams, setStatus } = signalsOf(server)
+    const { streams, queue, setStatus } = signalsOf(server)
     const had = await streams.find(client)
     if (had === null) throw noStream(client)
     const stream = had.status === status ? had : await setStatus(had, { status, reason }, true)
+    // What was given up for a while, as after a day without an answer, is told now.
+    if (stream === had && status === 'enabled') await queue.wake(stream)
     print({ client_id: client, ...statusToWire(stream) }, [`${client} is ${status}: ${said}`], json)
   })
 }

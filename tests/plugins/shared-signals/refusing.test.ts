@@ -111,12 +111,12 @@ test('while another process is at a stream nothing is done, nor is it taken for 
   const claimed = async (until: string) =>
     server.database.query(`update security_events set claimed_until = now() ${until} where stream = '${id}'`)
   await claimed("+ interval '1 hour'")
+  await become('enabled')
   await server.database.query(
     `insert into outbox_recipients (kind, recipient, failures) values ('security-events', 'busy', 3)
       on conflict (kind, recipient) do update set failures = 3`,
   )
   claim.mockClear()
-  await become('enabled')
   await until(() => expect(claim.mock.calls.length).toBeGreaterThan(1))
   expect(await deliveriesTo('busy')).toBe(1)
   expect(await failuresOf('busy')).toBe(3)
