@@ -8,6 +8,7 @@ import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import type { Client } from 'ldapts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
+import { waitAtMost } from '../../src/store/patience.ts'
 
 /**
  * Why there is no answer: `unreachable` is a matter of the network or of time, `unusable` one of settings. Its message is for operators: it
@@ -52,11 +53,9 @@ export async function withConnection<T>(
 ): Promise<T> {
   const sockets: Socket[] = []
   const { promise: lost, reject: lose } = Promise.withResolvers<never>()
-  let timer: NodeJS.Timeout | undefined
-  const tooLate = new Promise<never>((_resolve, reject) => {
-    const late = () =>
-      reject(new DirectoryFailure('unreachable', `it did not answer within ${PATIENCE / 1000} s`))
-    timer = setTimeout(late, PATIENCE)
+  const { promise: tooLate, reject: giveUp } = Promise.withResolvers<never>()
+  const endOfWait = waitAtMost(PATIENCE, () => {
+    giveUp(new DirectoryFailure('unreachable', `it did not answer within ${PATIENCE / 1000} s`))
   })
   try {
     return await Promise.race([ask(config, { sockets, lose }, work), tooLate, lost])
@@ -64,7 +63,7 @@ export async function withConnection<T>(
     if (error instanceof Elsewhere) throw error.cause
     throw error instanceof OAuthError ? error : toFailure(error)
   } finally {
-    clearTimeout(timer)
+    endOfWait()
     for (const socket of sockets) socket.destroy()
   }
 }
