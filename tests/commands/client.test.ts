@@ -106,7 +106,8 @@ test('--env names the issuer of the server that runs in this directory, where ne
   const { port } = running
   named = `http://localhost:${port}`
   const nobody = spawnSync(process.execPath, ['--version']).pid
-  expect(await issuer(`${port} ${process.pid}\n`)).toBe(named)
+  // It waits for a moment for who is said to be there.
+  await expect.poll(async () => issuer(`${port} ${process.pid}\n`)).toBe(named)
   // It has ended; another one is there, or none; it was cut off, or is no note of ours.
   for (const noted of [`${port} ${nobody}`, `1 ${process.pid}`, `70000 ${process.pid}`, `${port}`, '', 'x'])
     expect(await issuer(noted)).toBe('http://localhost:3000')

@@ -61,6 +61,7 @@ test('the app of the page hears by poll and by push', async () => {
       })
     })
   expect(await printed(1)).toEqual([[type.split('/').at(-1), said.sub_id, payload]])
+  await until(async () => expect((await queue.counts([stream.id])).size).toBe(0))
   expect((await desk.sh(listing)).stdout).toBe(`shop  enabled  ${origin}  0 wait\n`)
   expect((await desk.sh(operating)).stdout).toMatch(/^shop is paused: .*\nshop is enabled: .*\n$/)
   const about = { format: 'opaque', id: stream.id }

@@ -134,7 +134,8 @@ test('who asks while it is stored at last is told to try again, for that a try b
     await late.query(`update artifacts set spent_at = now() where kind = 'device' and spent_at is null`)
     const asking = poll()
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    await expect.poll(async () => (await database.query(waiting)).length).toBe(1)
+    // It waits for four seconds at most.
+    await Promise.race([asking, expect.poll(async () => (await database.query(waiting)).length).toBe(1)])
     await late.query('commit')
     expect(await asking).toMatchObject({ status: 503, error: 'temporarily_unavailable' })
   } finally {

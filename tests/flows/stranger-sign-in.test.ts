@@ -27,6 +27,7 @@ import { requestsTo } from '../support/requests.ts'
 import { statusOf } from '../support/service.ts'
 import { freePort } from '../support/settings.ts'
 import { ALICE, BOB, SEED, WEB } from '../support/sign-in.ts'
+import { until } from '../support/until.ts'
 
 const ROOT = {
   username: 'root',
@@ -145,7 +146,7 @@ describe.skipIf(noBrowser)('a code by mail', () => {
     await askForCode(thief, BOB.username)
     await mailedCode()
     await verify(thief, code)
-    expect(await thief.page.isVisible('#code-error')).toBe(true)
+    await thief.page.waitForSelector('#code-error')
   })
 
   test('outlives a restart between its pages', async () => {
@@ -169,7 +170,7 @@ describe.skipIf(noBrowser)('a code by mail', () => {
     const code = await mailedCode()
     await one.database.query(`delete from users where username = '${LEAVING.username}'`)
     await verify(person, code)
-    expect(await person.page.isVisible('#code-error')).toBe(true)
+    await person.page.waitForSelector('#code-error')
   })
 
   test('looks the same for a name that is nobody’s and for an address that nobody has verified, and sends nothing', async () => {
@@ -178,7 +179,7 @@ describe.skipIf(noBrowser)('a code by mail', () => {
       await person.page.goto(`${balancer.url}/account`)
       await askForCode(person, username)
       await verify(person, '123456')
-      expect(await person.page.isVisible('#code-error')).toBe(true)
+      await person.page.waitForSelector('#code-error')
     }
     const queued = await one.database.query(`select count(*)::int as queued from outbox where kind = 'mail'`)
     expect([await mails(), queued]).toEqual([(await mails()).slice(0, read), [{ queued: 0 }]])
@@ -249,7 +250,7 @@ describe.skipIf(noBrowser)('a second factor', () => {
     const stranger = await newPerson()
     await stranger.page.goto(`${balancer.url}/account`)
     await signIn(stranger, ALICE)
-    expect(await stranger.page.isVisible('#second-factor')).toBe(true)
+    await stranger.page.waitForSelector('#second-factor')
     await stranger.page.goto(silent.href)
     expect(new URL(stranger.page.url()).searchParams.get('error')).toBe('login_required')
   })
@@ -257,10 +258,15 @@ describe.skipIf(noBrowser)('a second factor', () => {
   test('is taken by an administrator from who has lost it', async () => {
     const { stdout } = await runCommand(['user', 'reset-factors', ALICE.username], one.settings)
     expect(stdout).toBe(`${ALICE.username} has no second factor any more.\n`)
-    const person = await newPerson()
-    await person.page.goto(`${balancer.url}/account`)
-    await signIn(person, ALICE)
-    expect(await person.page.textContent('#signed-in-as')).toBe(ALICE.username)
+    // Both processes hear of it in a moment.
+    await until(async () => {
+      const person = await newPerson()
+      await person.page.goto(`${balancer.url}/account`)
+      await signIn(person, ALICE)
+      await person.page.waitForSelector('#signed-in-as, #second-factor')
+      expect(await person.page.isVisible('#second-factor')).toBe(false)
+      expect(await person.page.textContent('#signed-in-as')).toBe(ALICE.username)
+    })
   })
 
   test('guesses at it are refused after a while, whichever process is asked', async () => {

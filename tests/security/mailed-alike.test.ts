@@ -25,7 +25,7 @@ const upstream = {
   sign_up: true,
 }
 const server = await startServer(
-  { ...MAIL_CODE, OIDC_SIGN_UP: 'on', UNSAFE_OUTBOUND_ORIGINS: provider.issuer },
+  { ...MAIL_CODE, OIDC_SIGN_UP: 'on', UNSAFE_OUTBOUND_ORIGINS: provider.issuer, OIDC_JANITOR_INTERVAL: 0 },
   { seed: { ...SEED, upstreams: [upstream] } },
 )
 const kernel = kernelOf(server.server)
@@ -33,7 +33,7 @@ const kernel = kernelOf(server.server)
 const ADDRESSES = ['alice@example.com', 'alicf@example.com', 'alicd@example.com', 'alicu@example.com']
 const PASSWORD = 'a password of their own'
 /** What is read and written every second or so, whoever asks: changes, waits, and what was counted. */
-const BY_THE_CLOCK = /^(?:change.*|throttles-blocked|activity-count)$/
+const BY_THE_CLOCK = /^(?:change.*|throttles-blocked|activity-count|outbox-crowded)$/
 const asked: string[] = []
 const hashes = vi.spyOn(argon2, 'hash')
 

@@ -5,7 +5,7 @@ import { createChangeFeed } from '../../src/services/change-feed.ts'
 import { persistChange, recordChange, statements } from '../../src/store/changes.ts'
 import { openDatabase, type Database } from '../../src/store/database.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
-import { passTime } from '../support/clocks.ts'
+import { passTime, stopClock } from '../support/clocks.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { recordingLog } from '../support/log.ts'
 
@@ -222,7 +222,7 @@ test.each([1, CONNECTIONS])(
     const { state, feed } = await startFailing()
     state.failures = ended
     passTime(61_000)
-    await feed.catchUp()
+    await stopClock(async () => feed.catchUp())
     expect(() => feed.assertFresh()).not.toThrow()
   },
 )
@@ -234,7 +234,7 @@ test('who comes while the connections that ended are tried waits for that, too',
   state.onFailure = () => void asked.push(feed.catchUp())
   state.failures = 3
   passTime(61_000)
-  await feed.catchUp()
+  await stopClock(async () => feed.catchUp())
   expect(asked).toHaveLength(3)
   for (const waiting of asked) {
     expect(waiting).toBeDefined()

@@ -10,6 +10,7 @@ import {
 } from '../support/expired-rows.ts' // prettier-ignore
 import { recordingLog } from '../support/log.ts'
 import { startServer } from '../support/server.ts'
+import { until } from '../support/until.ts'
 
 const rows = await createDatabaseForRows()
 const { query } = rows
@@ -100,7 +101,7 @@ test('an artifact that is put again under its handle while it is removed stays',
   await withClient(rows, async (holder) => {
     await holder.query('begin')
     await holder.query(`update artifacts set expires_at = now() + interval '1 hour'`)
-    round = janitor.round()
+    round = until(async () => janitor.round())
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     await expect.poll(async () => (await query(waiting)).length).toBe(1)
     await holder.query('commit')

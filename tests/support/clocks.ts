@@ -10,3 +10,15 @@ export function passTime(milliseconds: number): void {
   performance.now = () => elapsed() + passed
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds })
 }
+
+/** Does it while no time passes by `performance.now()`: what gives up after a while does not, however slow the machine is. */
+export async function stopClock<T>(work: () => Promise<T>): Promise<T> {
+  const { now } = performance
+  const at = performance.now()
+  performance.now = () => at
+  try {
+    return await work()
+  } finally {
+    performance.now = now
+  }
+}

@@ -155,7 +155,7 @@ async function untilReady(url: string, child: ChildProcess, output: () => string
  */
 async function untilSaid(output: () => string, { LOG_LEVEL }: Settings): Promise<void> {
   if (!['trace', 'debug', 'info'].includes(String(LOG_LEVEL))) return
-  const deadline = Date.now() + 5000
+  const deadline = Date.now() + 60_000
   while (!output().includes('"msg":"ready"') && Date.now() < deadline) await sleep(5)
 }
 

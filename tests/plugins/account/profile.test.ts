@@ -309,7 +309,7 @@ describe('the email address', () => {
   })
 
   test('needs no second sign-in within ten minutes', async () => {
-    await age(server, 590)
+    await age(server, 540)
     expect((await open(server, agent, '/email')).url).toBe(`${server.url}/account/email`)
   })
 

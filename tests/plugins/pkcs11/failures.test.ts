@@ -128,7 +128,7 @@ describe.skipIf(softHsmModule === undefined)('with a token', () => {
     const ask = async () => (await server.post('/token', { grant_type: 'client_credentials' }, client.basic)).status
     expect(new Set(await Promise.all(Array.from({ length: 10 }, ask)))).toEqual(new Set([503]))
     await expect.poll(ask).toBe(200)
-    expect(kernelOf(server.server).keys.troubles()).toEqual([])
+    await expect.poll(() => kernelOf(server.server).keys.troubles()).toEqual([])
     await server.close()
   }) // prettier-ignore
 

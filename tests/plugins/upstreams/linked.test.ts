@@ -44,7 +44,9 @@ describe('a sign-in elsewhere', () => {
     await holder.query('begin; lock table authorization_codes')
     const answered = who.here.get(address)
     await until(async () => {
-      const waiting = await database.query('select 1 from pg_locks where not granted')
+      const waiting = await database.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
       if (waiting.length === 0) throw new Error('the upstream is not asked yet')
     })
     await sessions.endAll(id)

@@ -280,7 +280,7 @@ describe('what the client gets', () => {
     const asked = await ask(server)
     expect(await poll(server, asked, WIDE)).toMatchObject(invalid('invalid_grant'))
     expect(await poll(server, asked)).toMatchObject(invalid('authorization_pending'))
-    expect(await poll(server, asked)).toMatchObject(invalid('slow_down'))
+    await expect.poll(async () => poll(server, asked)).toMatchObject(invalid('slow_down'))
     expect(await poll(server, { auth_req_id: 'x'.repeat(43) })).toMatchObject(invalid('invalid_grant'))
   })
 })

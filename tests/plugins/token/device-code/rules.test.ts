@@ -27,6 +27,7 @@ import {
 import { createDpopKey, prove } from '../../../support/dpop.ts'
 import { startServer } from '../../../support/server.ts'
 import { ALICE, BOB, goThrough } from '../../../support/sign-in.ts'
+import { until } from '../../../support/until.ts'
 import { findForm } from '../../../support/user-agent.ts'
 import { isThere } from '../../../support/left-out.ts'
 import { openClient, register, ROOT, signedIn } from '../../admin/administrator.ts' // prettier-ignore
@@ -169,21 +170,29 @@ describe('what ends meanwhile', () => {
     ['a new password', async () => users.setPassword(BOB.username, BOB.password)],
     ['the end of everything', async () => users.revokeTokens(BOB.username)],
   ])('%s, in the very moment in which the device polls: it gets nothing', async (_what, end) => {
-    const asked = await ask(server)
-    await allow(server, asked, newPerson(server), BOB)
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     const waits = async (count: number): Promise<void> => {
-      await expect.poll(async () => server.database.query(waiting)).toHaveLength(count)
+      await expect.poll(async () => server.database.query(waiting), { timeout: 3000 }).toHaveLength(count)
     }
-    const [ended, polled] = await withClient(server.database, async (holder) => {
-      await holder.query('begin')
-      await holder.query('select from users where username = $1 for update', [BOB.username])
-      const ending = end()
-      await waits(1)
-      const polling = poll(server, asked)
-      await waits(2)
-      await holder.query('commit')
-      return Promise.all([ending, polling])
+    const atOnce = async (asked: Awaited<ReturnType<typeof ask>>) =>
+      withClient(server.database, async (holder) => {
+        await holder.query('begin')
+        await holder.query('select from users where username = $1 for update', [BOB.username])
+        const ending = end()
+        ending.catch(() => {})
+        await waits(1)
+        const polling = poll(server, asked)
+        await waits(2)
+        await holder.query('commit')
+        return Promise.all([ending, polling])
+      })
+    // Once more where the lock was waited for too long.
+    const [asked, ended, polled] = await until(async () => {
+      const one = await ask(server)
+      await allow(server, one, newPerson(server), BOB)
+      const both = await atOnce(one)
+      if (both[1].status === 503) throw new Error('it took too long')
+      return [one, ...both] as const
     })
     expect(ended).toBeTruthy()
     expect(polled).toMatchObject(invalid('invalid_grant'))
