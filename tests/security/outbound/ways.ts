@@ -11,7 +11,7 @@ export type Ask = (ground: Ground, url: string) => Promise<Outcome>
 export const GUARDED: Readonly<Record<string, Ask>> = {
   'plugins/client-documents/reading.ts': (on, url) => on.authorize({ client_id: url }),
   'plugins/global-token-revocation/vouchers.ts': (on, url) => on.voucher(url),
-  'plugins/requests/jar.ts': async (on, url) => {
+  'plugins/requests/request-downloads.ts': async (on, url) => {
     const client = await on.client({ request_uris: [url] })
     return on.authorize({ client_id: client, request_uri: url })
   },
