@@ -12,6 +12,7 @@ import { usernameKey } from '../../src/protocol/username.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import { requestedSubjects, type ClaimsRequest } from '../../src/protocol/claims-request.ts'
 import { addAcrPolicies } from './asked-acr.ts'
+import { shownOnce } from '../browser/shown-once.ts'
 import { LOGIN } from '../interaction/phases.ts'
 import { promptsOf } from '../interaction/prompt.ts'
 import { bothOf, isNoted, noteOf, type SignInNote } from '../interaction/sign-in-note.ts'
@@ -77,7 +78,7 @@ async function login(fastify: FastifyInstance): Promise<void> {
 
 /** What may begin one session. */
 function onceOf(isOnce: true | string, wire: Wire): string {
-  return isOnce === true ? `form ${JSON.stringify(wire)}` : `shown ${isOnce}`
+  return isOnce === true ? `form ${JSON.stringify(wire)}` : shownOnce(isOnce).once
 }
 
 /** OpenID Connect Core §3.1.2.1: `max_age` is in seconds. */
