@@ -179,10 +179,10 @@ describe('where there are very many users', () => {
     const answered = [...statuses]
     await holder.end()
     await all
-    // Of the others some may have waited for too long.
+    // As a rule sixteen; one of the four whom the lock has kept for too long is among them.
     expect(new Set(answered)).toEqual(new Set([503]))
     expect(statuses).toHaveLength(20)
-    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(4)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(20 - answered.length)
     expect((await call('GET', '/Groups?filter=displayName%20eq%20%22g7%22')).body.totalResults).toBe(1)
   }) // prettier-ignore
 
