@@ -65,7 +65,7 @@ async function assertListed(
 async function listIn(document: string, fetch: Fetch): Promise<readonly unknown[]> {
   let listed: unknown
   try {
-    const response = await fetch(document, { headers: { accept: 'application/json' } })
+    const response = await fetch(document, { headers: { accept: 'application/json' }, byAnybody: true })
     listed = response.ok ? await response.json() : undefined
   } catch (cause) {
     throw unreadable(cause)

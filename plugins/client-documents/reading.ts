@@ -8,6 +8,7 @@ import { currentOrigin } from '../../src/services/audit/origin.ts'
 import { createBoundedCache } from '../../src/services/bounded-cache.ts'
 import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
 
+const ACCEPT = { accept: 'application/json' }
 /** Bytes (§6.6). */
 const MOST_BYTES = 5120
 /** Milliseconds for which a failure is not tried again. */
@@ -64,7 +65,7 @@ export function createReadClientDocument({ oauth }: FastifyInstance): ReadClient
 
   async function fetchDocument(url: URL): Promise<Response> {
     try {
-      return await oauth.fetch(url, { headers: { accept: 'application/json' }, maxBytes: MOST_BYTES })
+      return await oauth.fetch(url, { headers: ACCEPT, maxBytes: MOST_BYTES, byAnybody: true })
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error
       // What our network looks like is nobody's to know.

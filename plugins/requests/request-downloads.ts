@@ -11,6 +11,7 @@ const AS_IT_IS_NOW: OutboundRequest = {
   headers: { accept: 'application/oauth-authz-req+jwt, application/jwt' },
   maxAge: 0,
   staleIfError: false,
+  byAnybody: true,
 }
 /** OpenID Connect Core §6.2: behind # stands which document it is. With `maxBytes`, nothing that was kept is taken for it. */
 const AS_ANOTHER: OutboundRequest = { ...AS_IT_IS_NOW, maxBytes: 65_536 }

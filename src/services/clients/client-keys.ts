@@ -23,6 +23,7 @@ import {
 } from '../../protocol/signed-jwt.ts'
 import { parseJsonObject } from '../../protocol/strict-json.ts'
 import { createBoundedCache } from '../bounded-cache.ts'
+import { TooManyUnderWay } from '../outbound/too-many.ts'
 import { createDecoyKeys } from './decoy-keys.ts'
 
 export interface ExpectedJwt extends Omit<ExpectedClaims, 'now' | 'issuer'> {
@@ -36,7 +37,7 @@ export interface ExpectedJwt extends Omit<ExpectedClaims, 'now' | 'issuer'> {
 export class KeysUnreadableError extends JwtError {}
 
 /** A client, or who else registers keys as one does. */
-export type KeyHolder = Pick<Client, 'clientId' | 'metadata'>
+export type KeyHolder = Pick<Client, 'clientId' | 'metadata' | 'registrar'>
 
 export interface ClientKeys {
   /**
@@ -107,24 +108,24 @@ export function createClientKeys(
 
   /** Throws `JwtError` where they cannot be read now. */
   async function read(
-    clientId: string,
+    { clientId, registrar }: KeyHolder,
     uri: string,
     how: OutboundRequest = {},
   ): Promise<readonly PublicJwk[]> {
     try {
-      return await download(uri, how)
+      return await download(uri, { ...how, byAnybody: registrar !== undefined })
     } catch (cause) {
       const had = known.get(uri)
       if (had?.failingSince === undefined)
         log.warn({ client: clientId, err: cause }, 'the keys of a client cannot be read')
-      if (had !== undefined) had.failingSince ??= elapsed()
+      if (had !== undefined && !(cause instanceof TooManyUnderWay)) had.failingSince ??= elapsed()
       throw new KeysUnreadableError('the keys of the client cannot be read', { cause })
     }
   }
 
-  async function byAddress(clientId: string, uri: string): Promise<readonly PublicJwk[]> {
+  async function byAddress(holder: KeyHolder, uri: string): Promise<readonly PublicJwk[]> {
     try {
-      return await read(clientId, uri)
+      return await read(holder, uri)
     } catch (error) {
       const { keys, failingSince = -Infinity } = known.get(uri) ?? {}
       if (keys !== undefined && elapsed() < failingSince + STALE) return keys
@@ -132,9 +133,9 @@ export function createClientKeys(
     }
   }
 
-  async function list({ clientId, metadata }: KeyHolder): Promise<readonly PublicJwk[]> {
-    const { jwks, jwks_uri: uri } = metadata
-    if (typeof uri === 'string') return byAddress(clientId, uri)
+  async function list(holder: KeyHolder): Promise<readonly PublicJwk[]> {
+    const { jwks, jwks_uri: uri } = holder.metadata
+    if (typeof uri === 'string') return byAddress(holder, uri)
     try {
       return typeof jwks === 'object' && jwks !== null ? byValue(jwks) : []
     } catch (cause) {
@@ -143,12 +144,12 @@ export function createClientKeys(
   }
 
   /** Once more from the address, where a key is missing; who misses one soon after is told the same. Throws `JwtError` where it does not answer. */
-  async function listAgain({ clientId, metadata }: KeyHolder): Promise<readonly PublicJwk[]> {
-    const { jwks_uri: uri } = metadata
+  async function listAgain(holder: KeyHolder): Promise<readonly PublicJwk[]> {
+    const { jwks_uri: uri } = holder.metadata
     if (typeof uri !== 'string') return []
     const last = askedAgain.get(uri)
     if (last !== undefined && elapsed() < last.at + AGAIN) return last.keys
-    const keys = read(clientId, uri, AS_IT_IS_NOW)
+    const keys = read(holder, uri, AS_IT_IS_NOW)
     askedAgain.set(uri, { at: elapsed(), keys })
     return keys
   }

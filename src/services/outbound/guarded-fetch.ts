@@ -1,14 +1,14 @@
 /**
- * `oauth.fetch`: the one way out of this server, to addresses that others chose. What an address may be, how many requests
- * are under way, and which redirects are followed is decided here; what may be connected to, in `exchange.ts`.
+ * `oauth.fetch`: the one way out of this server, to addresses that others chose. What an address may be and
+ * which redirects are followed is decided here; how many requests are under way, in `places.ts`; what may be connected to, in `exchange.ts`.
  */
 import type { Config } from '../../config.ts'
 import { type Fetch, OutboundError, type OutboundRequest } from '../../doors/outbound.ts'
 import { isPublicAddress } from '../../protocol/public-address.ts'
 import { type Answer, type Asked, exchange, type Guard, type Way } from './exchange.ts'
 import { createKeptAnswers } from './kept-answers.ts'
+import { createPlaces } from './places.ts'
 import { createResolve } from './resolver.ts'
-import { TooManyUnderWay } from './too-many.ts'
 
 export interface GuardedFetchOptions extends Partial<Guard> {
   /** That may be private or plain http: UNSAFE_OUTBOUND_ORIGINS. */
@@ -30,9 +30,6 @@ export const outboundOf = (
 })
 
 const LIMIT = 5000
-/** Requests of one process that are under way, and those to one origin. */
-const MOST = 100
-const MOST_AT_ONE = 10
 const MOST_REDIRECTS = 5
 /** Bytes of an answer, where its caller says nothing, and where it asks for more. */
 const USUAL_BYTES = 65_536
@@ -47,8 +44,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
   const unsafe = new Set(unsafeOrigins)
   const outside: Way = { guard, ...(options.proxy === undefined ? {} : { proxy: new URL(options.proxy) }) }
   const kept = createKeptAnswers(now)
-  const underWay = new Map<string, number>()
-  let all = 0
+  const inPlace = createPlaces()
 
   function check(url: URL): URL {
     if (url.username !== '' || url.password !== '') throw new OutboundError('the address holds credentials')
@@ -57,27 +53,16 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
     return url
   }
 
-  async function once(asked: Asked, signal: AbortSignal): Promise<Answer> {
+  async function once(asked: Asked, byAnybody: boolean, signal: AbortSignal): Promise<Answer> {
     const { origin } = asked.url
-    const there = underWay.get(origin) ?? 0
-    if (all >= MOST || there >= MOST_AT_ONE) throw new TooManyUnderWay()
-    all++
-    underWay.set(origin, there + 1)
-    try {
-      return await exchange(asked, unsafe.has(origin) ? {} : outside, signal)
-    } finally {
-      all--
-      const left = underWay.get(origin)! - 1
-      if (left === 0) underWay.delete(origin)
-      else underWay.set(origin, left)
-    }
+    return inPlace(origin, byAnybody, async () => exchange(asked, unsafe.has(origin) ? {} : outside, signal))
   }
 
-  async function follow(asked: Asked, redirects: number): Promise<Answer> {
+  async function follow(asked: Asked, redirects: number, byAnybody: boolean): Promise<Answer> {
     const signal = AbortSignal.timeout(limit)
     let at = asked
     for (let left = redirects; ; left--) {
-      const answer = await once(at, signal)
+      const answer = await once(at, byAnybody, signal)
       const location = answer.headers.get('location')
       if (redirects === 0 || !REDIRECTS.has(answer.status) || location === null) return answer
       if (left === 0) throw new OutboundError('it redirects too often')
@@ -88,17 +73,17 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
 
   return async (address, request = {}) => {
     const { method = 'GET', headers = {}, body } = request
-    const { maxAge = Number.POSITIVE_INFINITY, staleIfError = true } = request
+    const { maxAge = Number.POSITIVE_INFINITY, staleIfError = true, byAnybody = false } = request
     const maxBytes = Math.min(request.maxBytes ?? USUAL_BYTES, MOST_BYTES)
     const redirects = redirectsOf(method, request)
     const url = check(parse(address))
     url.hash = ''
     const asked: Asked = { url, method, headers: { 'user-agent': 'latchkey', ...headers }, body, maxBytes }
-    if (method === 'POST' || !isPlain(request)) return toResponse(await follow(asked, redirects))
+    if (method === 'POST' || !isPlain(request)) return toResponse(await follow(asked, redirects, byAnybody))
     const key = JSON.stringify([url.href, headers['accept'] ?? '', redirects])
     return toResponse(
       await kept.get(key, { maxAge: maxAge * 1000, staleIfError }, async (conditions) =>
-        follow({ ...asked, headers: { ...asked.headers, ...conditions } }, redirects),
+        follow({ ...asked, headers: { ...asked.headers, ...conditions } }, redirects, byAnybody),
       ),
     )
   }

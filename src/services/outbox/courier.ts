@@ -11,6 +11,7 @@ import { type ClaimedRow, statements } from '../../store/outbox.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
+import { TooManyUnderWay } from '../outbound/too-many.ts'
 import { createAttempt } from './attempt.ts'
 import { createPlaces, OF_ONE } from './places.ts'
 import type { OwnRecipients } from './recipients.ts'
@@ -54,6 +55,8 @@ const LONGEST_PAUSE = 3600
 const SHORTEST_PAUSE = 100
 /** Milliseconds between two looks at most, while there are more recipients than one look goes through. */
 const PAUSE_OF_MANY = 250
+/** Milliseconds where too much is asked of others at once. */
+const PAUSE_OF_CROWDED = 2000
 /** Milliseconds after a failure of the database. */
 const DATABASE_PAUSE = 5000
 
@@ -152,7 +155,8 @@ export function createCourier(options: CourierOptions): Courier {
       count(row, 'done')
       if (typeof answered === 'string') note(row, began, true, answered)
     } catch (error) {
-      if (error instanceof NotNow && row.recipient !== '') return leave(row, error)
+      const pause = pauseBefore(error)
+      if (pause !== undefined && row.recipient !== '') return leave(row, pause)
       count(row, 'failed')
       note(row, began, false, describe(error))
       if (error instanceof RecipientGone && row.recipient !== '')
@@ -200,7 +204,7 @@ export function createCourier(options: CourierOptions): Courier {
     wake(pause * 1000)
   }
 
-  async function leave(row: ClaimedRow, { pause }: NotNow): Promise<void> {
+  async function leave(row: ClaimedRow, pause: number): Promise<void> {
     places.leave(row, pause)
     await giveBack([row]).catch(report)
     wake(pause)
@@ -236,6 +240,12 @@ export function createCourier(options: CourierOptions): Courier {
       await recordChange(query, 'delivery', '')
     })
   }
+}
+
+/** Milliseconds, where nobody was asked. */
+function pauseBefore(error: unknown): number | undefined {
+  if (error instanceof TooManyUnderWay) return PAUSE_OF_CROWDED
+  return error instanceof NotNow ? error.pause : undefined
 }
 
 /** One line, and not a long one. */

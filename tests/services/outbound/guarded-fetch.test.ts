@@ -1,9 +1,11 @@
 /** The way out, against real sockets: 127.0.0.2 stands for the internet, 127.0.0.1 for what nobody may reach. */
+import type { FastifyRequest } from 'fastify'
 import type { ServerResponse } from 'node:http'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { expect, test, vi } from 'vitest'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { OutboundError } from '../../../src/doors/outbound.ts'
+import { runAs } from '../../../src/services/audit/origin.ts'
 import { createGuardedFetch, type GuardedFetchOptions } from '../../../src/services/outbound/guarded-fetch.ts'
 import { createCertificate } from '../../support/deployed.ts'
 import { type Received, startReceiver } from '../../support/receiver.ts'
@@ -262,3 +264,36 @@ test('to one origin ten requests are under way at once, and the others are refus
   waiting[0]!.end()
   expect((await later).status).toBe(200)
 })
+
+test('who can bring us to ask, by anybody’s request, has a tenth of the places from one network, and half of them from all', async () => {
+  const names = Array.from({ length: 8 }, (_, n) => `app-${n}.test`)
+  const waiting: ServerResponse[] = []
+  const receiver = await startReceiver((_request, response) => waiting.push(response), {
+    certificate: await createCertificate(...names),
+    host: PUBLIC,
+  })
+  const isPublic = (address: string) => address === PUBLIC
+  const fetch = createGuardedFetch({ unsafeOrigins: [], resolve: async () => [PUBLIC], isPublic })
+  let asked = 0
+  const ask = (name: string, byAnybody = true) => fetch(`https://${name}:${receiver.port}/${asked++}`, { byAnybody })
+  const from = <T>(ip: string, work: () => T): T => runAs({ ip, id: '1', actor: null } as FastifyRequest, work)
+  const refusal = 'too many requests are under way'
+  const going: Promise<Response>[] = []
+  for (let n = 0; n < 5; n++) {
+    const many = Array.from({ length: 10 }, (_, at) => names[(n + (at % 2)) % names.length]!)
+    going.push(...from(`192.0.2.${n}`, () => many.map((name) => ask(name))))
+    await expect.poll(() => waiting.length).toBe(10 * (n + 1))
+    expect(await reasonOf(from(`192.0.2.${n}`, () => ask(names[7]!)))).toBe(refusal)
+  }
+  expect(await reasonOf(from('192.0.2.9', () => ask(names[7]!)))).toBe(refusal)
+  expect(await reasonOf(ask(names[7]!))).toBe(refusal)
+  // What is asked for another reason goes on, also by their requests.
+  going.push(from('192.0.2.1', () => ask(names[7]!, false)))
+  await expect.poll(() => waiting.length).toBe(51)
+  for (const response of waiting) response.end()
+  await Promise.all(going)
+  const later = from('192.0.2.1', () => ask(names[7]!))
+  await expect.poll(() => waiting.length).toBe(52)
+  waiting.at(-1)!.end()
+  expect((await later).status).toBe(200)
+}) // prettier-ignore

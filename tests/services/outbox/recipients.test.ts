@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { NotHere, RecipientGone, Undeliverable } from '../../../src/doors/outbound.ts'
 import { Type } from '../../../src/protocol/schema.ts'
+import { TooManyUnderWay } from '../../../src/services/outbound/too-many.ts'
 import { MOST_GIVEN_UP } from '../../../src/services/outbox/recipients.ts'
 import { openDatabase } from '../../../src/store/database.ts'
 import { LOOKED_AT, statements } from '../../../src/store/outbox.ts'
@@ -309,3 +310,15 @@ test('more than may wait for one recipient is given up, the oldest first, whatev
   const { events } = await there.audit.list({ type: 'delivery.given_up' })
   expect(events.map(({ details }) => details)).toEqual([{ kind: 'letter', count: 10 }, { kind: 'letter', count: 5000 }])
 }) // prettier-ignore
+
+test('where too much is asked of others, nobody was asked: that says nothing of the recipient, who has it a moment later', async () => {
+  let tries = 0
+  const there = await office(async () => {
+    tries++
+    if (tries === 1) throw new TooManyUnderWay()
+  })
+  await send(there, ['app'])
+  await until(() => expect(tries).toBe(2))
+  expect((await stateOf(there, 'app')).failures).toBe(0)
+  expect(await there.database.query('select attempts from outbox where attempts > 1')).toEqual([])
+})
