@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { AuthorizationRequest } from '../../src/doors/approval.ts'
 import type { AskedRequest } from '../../src/doors/authorization-requests.ts'
-import type { ClientCall } from '../../src/doors/back-channel.ts'
+import type { Call, ClientCall } from '../../src/doors/back-channel.ts'
 import type { Client } from '../../src/doors/client.ts'
 import type { Granted } from '../../src/doors/facts.ts'
 import type { BesideIdToken } from '../../src/doors/id-tokens.ts'
@@ -51,8 +51,7 @@ async function implicit(fastify: FastifyInstance): Promise<void> {
     beside: BesideIdToken,
   ): Promise<Wire> {
     const own = await codes.createOwn(granted, request)
-    const issuing = { ...call, wire: { grant_type: IMPLICIT } }
-    const answer = tokenIssuer.issueFor({ ...own, refreshable: false }, issuing, async (_of, owned) => {
+    const answer = tokenIssuer.issueFor({ ...own, refreshable: false }, issuing(call), async (_of, owned) => {
       const { access_token: accessToken, token_type, expires_in, scope } = owned as Record<string, string>
       return {
         access_token: accessToken,
@@ -71,6 +70,7 @@ async function implicit(fastify: FastifyInstance): Promise<void> {
       async respond(granted, request, call) {
         const hasToken = asksFor('token', type)
         if (hasToken && !asksFor('code', type)) return tokens(granted, request, call, {})
+        if (!hasToken) await tokenIssuer.assertAllowed(granted, issuing(call)).catch(refuseEnded)
         // Also where nobody gets it: so what has ended is found out, and what the request spends is spent.
         const code = await codes.create(granted, request)
         if (!asksFor('code', type)) return idToken(granted, request, call, {})
@@ -97,6 +97,9 @@ async function implicit(fastify: FastifyInstance): Promise<void> {
     },
   })
 }
+
+/** As it is at the token endpoint, for what looks at what is asked there. */
+const issuing = (call: ClientCall): Call => ({ ...call, wire: { grant_type: IMPLICIT } })
 
 /** OpenID Connect Registration §2, where apps are not on the machine of who develops them. */
 function assertWebAddresses({ application_type: kind, grant_types: grants, redirect_uris: uris }: Bag): void {

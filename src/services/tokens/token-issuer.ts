@@ -33,6 +33,8 @@ export interface TokenIssuer {
   issue(granted: Granted, call: Call): Promise<Bag>
   /** The same for another answer: what `answer` makes of the members that are the server's own. */
   issueFor(granted: Granted, call: Call, answer: MakeAnswer): Promise<Bag>
+  /** What is told of somebody by another thing than an access token, as an ID token alone does: it is granted by the same policies. Throws `OAuthError`. */
+  assertAllowed(granted: Granted, call: Call): Promise<void>
 }
 
 /** Called before anything is spent or stored. */
@@ -110,10 +112,16 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       : { ...granted, resources: await audiences.registered(granted.resources) }
   }
 
+  /** As it stands now. Throws what policies say. */
+  async function allowed(given: Granted, call: Call): Promise<Granted> {
+    const shown = givenBeside.reviewGranted(await named(given), call.client)
+    for (const policy of doors.all('policy')) await policy(shown, call)
+    return shown
+  }
+
   const issueFor: TokenIssuer['issueFor'] = async (given, call, answer) => {
     const { client } = call
-    const shown = givenBeside.reviewGranted(await named(given), client)
-    for (const policy of doors.all('policy')) await policy(shown, call)
+    const shown = await allowed(given, call)
     assertScopes(shown, call, givenBeside)
     const { terms, approved } = await termsOf(shown, client)
     const said = givenBeside.within(shown, terms.audience)
@@ -187,6 +195,9 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 
   return {
+    async assertAllowed(granted, call) {
+      await allowed(granted, call)
+    },
     issueFor,
     issue: async (granted, call) =>
       issueFor(granted, call, async (authorization, owned) =>

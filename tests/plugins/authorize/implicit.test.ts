@@ -1,9 +1,10 @@
 /** Tokens in the answer of the authorization endpoint, for old apps: each response type, judged by `openid-client` and `jose`. */
 import { createRemoteJWKSet, decodeJwt, jwtVerify, type JWTPayload } from 'jose'
 import * as client from 'openid-client'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Artifacts } from '../../../src/doors/artifacts.ts'
 import { tokenHash } from '../../../src/protocol/token-hash.ts'
+import { OAuthError } from '../../../src/protocol/errors.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import { basic, bearer } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
@@ -41,6 +42,8 @@ const seed = {
 let kept!: Artifacts<Wire>
 /** What happens while an access token is made. */
 let meanwhile: (() => Promise<unknown>) | undefined
+/** Whether a policy grants anything. */
+let isGranted = true
 const server = await startServer({ OIDC_IMPLICIT: 'true' }, {
   seed,
   extend({ oauth }) {
@@ -51,6 +54,9 @@ const server = await startServer({ OIDC_IMPLICIT: 'true' }, {
         const handle = String(uri)
         return { wire: (await kept.get(handle))!, spends: [{ kind: 'given', handle }] }
       },
+    })
+    oauth.add('policy', async () => {
+      if (!isGranted) throw new OAuthError('invalid_grant', 'the user has left')
     })
     oauth.extend('access_token', ['extra'], async () => {
       await meanwhile?.()
@@ -112,6 +118,16 @@ describe.each(RESPONSE_TYPES)('%s', (response_type) => {
     ]
     expect(Object.keys(answer).toSorted()).toEqual([...members, 'iss', 'state'].toSorted())
     expect(answer).toMatchObject({ iss: server.url, state: 'a state' })
+  })
+
+  test('gives nothing that policies do not grant', async () => {
+    const agent = createUserAgent(server.url)
+    await told({ response_type }, agent)
+    onTestFinished(() => void (isGranted = true))
+    isGranted = false
+    const answer = await told({ response_type, prompt: 'none' }, agent)
+    expect(answer).toMatchObject({ error: 'login_required' })
+    expect(Object.keys(answer)).not.toEqual(expect.arrayContaining(['id_token']))
   })
 
   test('goes by a form that sends itself, and never in a query', async () => {

@@ -40,7 +40,7 @@ export type Vouch = (request: VouchRequest, call: Call) => Promise<Answer>
 
 export function createVouch(fastify: FastifyInstance, read: ReadSubjectToken): Vouch {
   const { oauth } = fastify
-  const { doors, parents } = kernelOf(fastify)
+  const { doors, parents, tokenIssuer } = kernelOf(fastify)
   const constraints = () => doors.all('senderConstraint')
 
   async function sourceOf(sent: VouchRequest, call: Call): Promise<Source> {
@@ -76,7 +76,17 @@ export function createVouch(fastify: FastifyInstance, read: ReadSubjectToken): V
     if (user === null || !isInUse(user)) throw refused(NOT_GOOD)
     const rule = ruleFor(client, source, audience, sent)
     const scope = scopeOf(rule, sent)
-    const { authentication } = source
+    const { authentication, standsFor, parent } = source
+    await tokenIssuer.assertAllowed(
+      {
+        ...standsFor,
+        scopes: scope === undefined ? new Set() : parseScope(scope),
+        resources: sent.resource,
+        ...(authentication === undefined ? {} : { authentication }),
+        parent,
+      },
+      call,
+    )
     const now = Math.floor(Date.now() / 1000)
     const exp = Math.min(now + LIFETIME, Math.floor(source.notAfter / 1000))
     if (exp <= now) throw refused(NOT_GOOD)

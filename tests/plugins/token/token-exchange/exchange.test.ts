@@ -3,8 +3,9 @@
  * @needs latchkey-token-exchange
  */
 import { decodeJwt } from 'jose'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Bag } from '../../../../src/protocol/bag.ts'
+import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { createDpopKey, prove } from '../../../support/dpop.ts'
@@ -44,11 +45,16 @@ import { createUserAgent, type UserAgent } from '../../../support/user-agent.ts'
 import { exchangeAs } from '../../../support/code-flow.ts'
 import { toClient } from '../../../support/service.ts' // prettier-ignore
 
+/** Whether a policy grants anything of users. */
+let isGranted = true
 const server = await startServer(
   { OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false },
   {
     seed: EXCHANGE_SEED,
     extend({ oauth }) {
+      oauth.add('policy', async ({ subject }) => {
+        if (subject !== undefined && !isGranted) throw new OAuthError('invalid_grant', 'the user has left')
+      })
       oauth.add('parameter', {
         name: 'may_act',
         schema: Type.String(),
@@ -101,6 +107,18 @@ test('impersonation, where it is registered, says nobody; but who acted before s
     sub: 'desk',
   })
 })
+
+test('what policies do not grant is not vouched for at other servers either', async () => {
+  const more = { token_exchange: [{ subject_clients: ['web'], resources: ['https://api.other.example'], audiences: ['https://other.example'] }] }
+  const by = { client_id: 'vouched', client_secret: DESK.client_secret }
+  await clients.create({ ...DESK, ...by, ...more })
+  const form = { subject_token_type: ID_TOKEN, requested_token_type: 'urn:ietf:params:oauth:token-type:id-jag', audience: 'https://other.example' }
+  const vouch = async () => exchange(server, by, tokens.id_token, form)
+  expect(await vouch()).toMatchObject({ status: 200, token_type: 'N_A' })
+  onTestFinished(() => void (isGranted = true))
+  isGranted = false
+  expect(await vouch()).toMatchObject(invalid('invalid_grant'))
+}) // prettier-ignore
 
 describe('every combination outside the policy is refused', () => {
   const subjects = { web: tokens.access_token, other: elsewhere, robot: robots }
