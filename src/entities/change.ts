@@ -22,7 +22,8 @@ const ChangeSchema = defineEntity({
     key: p.text(),
     /** Of a revoked token: when it would have expired. */
     expiresAt: p.datetime().nullable(),
-    changedAt: p.datetime().defaultRaw('now()').index(),
+    /** When it was written: its transaction may have begun long before. */
+    changedAt: p.datetime().defaultRaw('clock_timestamp()').index(),
   },
 })
 

@@ -50,6 +50,7 @@ import { Migration20261130000100_outbox_recipients } from './Migration2026113000
 import { Migration20261130000200_users_with_roles } from './Migration20261130000200_users_with_roles.ts'
 import { Migration20261130000300_upstream_kinds } from './Migration20261130000300_upstream_kinds.ts'
 import { Migration20261130000400_security_events } from './Migration20261130000400_security_events.ts'
+import { Migration20261201000010_changes_written } from './Migration20261201000010_changes_written.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -103,4 +104,5 @@ export const migrations = [
   Migration20261130000200_users_with_roles,
   Migration20261130000300_upstream_kinds,
   Migration20261130000400_security_events,
+  Migration20261201000010_changes_written,
 ]

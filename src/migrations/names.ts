@@ -51,6 +51,7 @@ export const migrationNames = [
   'Migration20261130000200_users_with_roles',
   'Migration20261130000300_upstream_kinds',
   'Migration20261130000400_security_events',
+  'Migration20261201000010_changes_written',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

@@ -15,19 +15,24 @@ export interface ChangeRow {
 }
 
 /**
- * One row at least, for the database's clock: `id` is null when nothing changed. `oldest` is when the first of ours began whose commit waits
- * for a standby: for as long as that is away, which no limit ends, and nobody sees till then what it wrote.
+ * One row at least, for the database's clock: `id` is null when nothing changed. `oldest` is when the first transaction of ours began that has written
+ * and is not over, so that nobody sees yet what that was. One may be many statements, each within its limit, or its commit wait for a disk; and for a
+ * standby that is away it waits for as long as that is, which no limit ends.
  */
 type FeedRow = { now: Date; oldest: Date | null } & (
   | ChangeRow
   | { id: null; kind: null; key: null; expiresAt: null }
 )
 
+/** No transaction of ours lasts longer; what somebody else holds open in our name does not have everything read again and again. */
+const LONGEST = `interval '10 minutes'`
+
 export const statements = {
   since: statement<FeedRow>('changes-since', (table) => {
     const change = table(Change)
     return `select now() as "now", (select min(xact_start) from pg_stat_activity
-        where wait_event = 'SyncRep' and datname = current_database() and usename = current_user) as "oldest",
+        where datname = current_database() and usename = current_user
+          and (wait_event = 'SyncRep' or (backend_xid is not null and xact_start > now() - ${LONGEST}))) as "oldest",
         ${change.columns('id', 'kind', 'key', 'expiresAt')}
       from (select 1) one left join ${change.name} on ${change.column('changedAt')} > $1`
   }),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client as Connection } from 'pg'
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { createChangeFeed } from '../../src/services/change-feed.ts'
-import { persistChange, recordChange, statements } from '../../src/store/changes.ts'
+import { persistChange, recordChange, recordChanges, statements } from '../../src/store/changes.ts'
 import { openDatabase, type Database } from '../../src/store/database.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { passTime, stopClock } from '../support/clocks.ts'
@@ -82,6 +82,40 @@ test('a transaction that began before others and commits after them is not misse
   await slow.query('commit')
   await slow.end()
   await expect.poll(() => keys).toContain('slow')
+})
+
+test('one that goes on for longer than a feed looks back is not missed either', async () => {
+  let polls = 0
+  // By this clock, each poll is a minute after the one before.
+  const hasty: Database = {
+    ...database,
+    async query(statement, values) {
+      const rows = await database.query(statement, values)
+      if ((statement as object) !== statements.since) return rows
+      polls++
+      for (const row of rows as { now: Date }[]) row.now = new Date(row.now.getTime() + 60_000)
+      return rows
+    },
+  }
+  const { keys } = await startFeed(hasty)
+  await database.transaction(async (query) => {
+    await recordChange(query, 'client', 'of a long one')
+    const before = polls
+    await expect.poll(() => polls).toBeGreaterThan(before + 2)
+    expect(keys).not.toContain('of a long one')
+  })
+  await expect.poll(() => keys).toContain('of a long one')
+})
+
+test('a change has the time at which it was written, and not that at which its transaction began', async () => {
+  await database.transaction(async (query) => {
+    await recordChange(query, 'client', 'written')
+    await recordChanges(query, 'client', ['written'])
+  })
+  await database.transactional(async (em) => persistChange(em, 'client', 'written'))
+  // Whatever has one and the same transaction began at one and the same time.
+  const rows = await testDatabase.query(`select distinct xmin, changed_at from changes where key = 'written'`)
+  expect(rows).toHaveLength(3)
 })
 
 test('a change of this process is applied at once', async () => {
