@@ -16,15 +16,19 @@ export function addGrant(oauth: OAuth, pairings: Pairings): void {
     parameters: Type.Object({ pairing_code: Type.String() }),
     async authorize({ pairing_code }, { client, request }) {
       const attempt = await guesses.attempt(client.clientId, request.ip)
-      const found = await pairings.find(pairing_code, client.clientId)
-      const sid = found?.granted.authentication?.sid
-      if (found === null || sid === undefined || !(await oauth.sessions.isOpen(sid))) {
-        await attempt.failed()
-        throw new OAuthError('invalid_grant', 'the pairing_code is not known, was used, or is too old')
+      try {
+        const found = await pairings.find(pairing_code, client.clientId)
+        const sid = found?.granted.authentication?.sid
+        if (found === null || sid === undefined || !(await oauth.sessions.isOpen(sid))) {
+          await attempt.failed()
+          throw new OAuthError('invalid_grant', 'the pairing_code is not known, was used, or is too old')
+        }
+        attempt.succeeded()
+        const spends = [{ kind: PAIRING, handle: found.handle }]
+        return { ...found.granted, refreshable: true, whileSignedIn: sid, spends }
+      } finally {
+        attempt.abandoned()
       }
-      attempt.succeeded()
-      const spends = [{ kind: PAIRING, handle: found.handle }]
-      return { ...found.granted, refreshable: true, whileSignedIn: sid, spends }
     },
   })
 }

@@ -6,7 +6,8 @@ import { ConfigError } from '../config.ts'
 import { isObject } from '../protocol/json.ts'
 import { isAnswer } from './answer.ts'
 import type { Grant } from './back-channel.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { TObject } from 'typebox'
+import type { Caller, Endpoint } from './endpoint.ts'
 import type { Additive, Dispatched, Ordered } from './kinds.ts'
 import type { PluginRecordOptions } from './plugin-records.ts'
 import type { RecordOptions } from './user-records.ts'
@@ -168,6 +169,12 @@ const ENDPOINT: Shape<Endpoint> = {
   parameters: PARAMETERS,
   handle: FUNCTION,
 }
+/** Members that say something of one kind of caller alone: with another they would let in who is not meant. */
+const BY_CALLER = [
+  ['scopes', 'bearer'],
+  ['requireScope', 'bearer'],
+  ['publicClients', 'client'],
+] as const
 const MOST_RECORDS = 100_000
 const MOST_OF_USER = 100
 const RECORDS: Shape<PluginRecordOptions> = {
@@ -216,16 +223,24 @@ export function assertGrant(grant: unknown): void {
 /** What a grant answers with, by whom no compiler reads. Throws `TypeError` with a sentence for the log: who asks for a token can do nothing about it. */
 export function assertEstablished(type: string, answered: unknown): void {
   if (isObject(answered)) {
-    const { scopes, resources } = answered
-    if ((scopes instanceof Set && Array.isArray(resources)) || isAnswer(answered)) return
+    const { scopes, resources, subject } = answered
+    if (isAnswer(answered)) return
+    const isNamed = subject === undefined || (typeof subject === 'string' && subject !== '')
+    if (scopes instanceof Set && Array.isArray(resources) && isNamed) return
   }
   throw new TypeError(
-    `the grant ${type} must answer with { scopes, resources }, a Set and a list, or with answer(…)`,
+    `the grant ${type} must answer with { scopes, resources }, a Set and a list, and a subject that is the id of a user or absent, or with answer(…)`,
   )
 }
 
 export function assertEndpoint(endpoint: unknown): void {
   assertShape(named('endpoint', endpoint), ENDPOINT, endpoint)
+  const given = endpoint as Partial<Endpoint<TObject, Caller>>
+  for (const [member, caller] of BY_CALLER)
+    if (given[member] !== undefined && (given.caller ?? 'client') !== caller)
+      throw new ConfigError(
+        `The ${member} of the endpoint ${given.path} is for callers that are ${caller}: its caller is ${given.caller ?? 'client'}.`,
+      )
 }
 
 /** Of a user or of nobody: a name that can stand anywhere. */

@@ -41,13 +41,15 @@ test('a grant that answers with something else is named in the error, which is f
     text: { scopes: 'read', resources: [] },
     short: { scopes: new Set(['read']) },
     nothing: undefined,
+    number: { scopes: new Set(['read']), resources: [], subject: 5 },
+    nobody: { scopes: new Set(['read']), resources: [], subject: '' },
   }
   const doors = createDoorRegistry()
   for (const [type, answered] of Object.entries(answers)) {
     doors.registerGrant({ ...grant(type), authorize: async () => answered as never })
     await expect(doors.grants.get(type)!.authorize({ voucher: 'v' }, CALL)).rejects.toThrow(
       new TypeError(
-        `the grant ${type} must answer with { scopes, resources }, a Set and a list, or with answer(…)`,
+        `the grant ${type} must answer with { scopes, resources }, a Set and a list, and a subject that is the id of a user or absent, or with answer(…)`,
       ),
     )
   }

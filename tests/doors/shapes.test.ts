@@ -94,6 +94,20 @@ const refused: readonly (readonly [registers: string, sentence: string])[] = [
     `oauth.registerEndpoint({ path: '/badge', caller: 'everybody', parameters: Type.Object({}), handle: ${async} })`,
     'The caller of the endpoint /badge must be client, bearer or anybody; it is "everybody".',
   ],
+  ...(
+    [
+      ['scopes', `['badge']`, 'bearer', 'client'],
+      ['scopes', `['badge']`, 'bearer', 'anybody'],
+      ['requireScope', `() => () => {}`, 'bearer', 'anybody'],
+      ['publicClients', 'true', 'client', 'anybody'],
+    ] as const
+  ).map(
+    ([member, value, meant, caller]) =>
+      [
+        `oauth.registerEndpoint({ path: '/badge', ${caller === 'client' ? '' : `caller: '${caller}', `}${member}: ${value}, parameters: Type.Object({}), handle: ${async} })`,
+        `The ${member} of the endpoint /badge is for callers that are ${meant}: its caller is ${caller}.`,
+      ] as const,
+  ),
   [
     `oauth.registerEndpoint({ path: 'badge', parameters: Type.Object({}), handle: ${async} })`,
     `The path of the endpoint badge must be below the issuer's, as '/shelf'; it is "badge".`,

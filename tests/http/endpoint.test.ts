@@ -18,7 +18,7 @@ const asserting: ClientAuthentication = {
   recognizes: (_request, { client_assertion: assertion }) =>
     typeof assertion === 'string' ? [assertion] : null,
   authenticate: async (_request, { client_assertion: assertion }, client, claimed) =>
-    client !== null && assertion === claimed,
+    assertion === 'a.wrong.answer' ? ({ valid: false } as never) : client !== null && assertion === claimed,
 }
 
 function addWatchers({ oauth }: FastifyInstance): void {
@@ -85,6 +85,13 @@ test.each(['client_secret_post', 'asserting'])(
     }
   },
 )
+
+test('what only looks like a yes lets nobody in', async () => {
+  const form = { client_assertion: 'a.wrong.answer', client_assertion_type: 'urn:example:asserting' }
+  const answer = await server.post('/watched', form)
+  expect([answer.status, await answer.json()]).toEqual([500, expect.objectContaining({ error: 'server_error' })])
+  expect(server.output()).toContain('the client authentication asserting must answer with true or false')
+}) // prettier-ignore
 
 test('an address that a plugin asks by itself, and that does not answer, is not told as the database', async () => {
   const { clientId: client_id, clientSecret: client_secret } = await createClient(server, { token_endpoint_auth_method: 'client_secret_post' })

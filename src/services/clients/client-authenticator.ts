@@ -92,7 +92,11 @@ export function createClientAuthenticator(options: ClientAuthenticatorOptions): 
           const { method, owner } = judgeOf(presented, claimed, one)
           // Another method than its own looks at nobody, in the time of an unknown client.
           const judged = one !== null && mayUse(one, method) ? one : null
-          const proves = (await owner.authenticate(request, wire, judged, claimed)) && judged !== null
+          const answered: unknown = await owner.authenticate(request, wire, judged, claimed)
+          // By whom no compiler reads: what only looks like a yes lets nobody in.
+          if (typeof answered !== 'boolean')
+            throw new TypeError(`the client authentication ${method} must answer with true or false`)
+          const proves = answered && judged !== null
           wrong ||= one !== null && !proves
           return proves
         })

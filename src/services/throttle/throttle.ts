@@ -4,6 +4,7 @@
  * (one password tried on many accounts), so the owner elsewhere is not locked out. Where a kind says so they count for the
  * account from all networks, too, but for who shows that they have succeeded before: they have a bound of their own.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { OAuthError } from '../../protocol/errors.ts'
 import type { Database } from '../../store/database.ts'
@@ -21,7 +22,8 @@ export interface Throttle {
    * there is none, as when strangers register. `mark` is what only who succeeded at this account can show.
    *
    * Waits while those under way could use up what is left, and throws `temporarily_unavailable`: at a limit with 429 and
-   * `Retry-After`, and with 503 where too many of its network wait. The attempt must be settled.
+   * `Retry-After`, and with 503 where too many of its network wait. The attempt must be settled, also where what it is for fails; one that is not for a
+   * minute is taken for abandoned.
    */
   attempt(account: string | null, address: string, mark?: string | null): Promise<Attempt>
 }
@@ -35,6 +37,10 @@ export interface Attempt {
   /** Nothing was found out: counts nothing. */
   abandoned(): void
 }
+
+/** Milliseconds after which an attempt that nobody settled gives its place back; and how long who waits for one does not look. */
+const FORGOTTEN = 60_000
+const LOOK = 1000
 
 export interface Throttles {
   /** The throttle of this kind of attempt, such as `user`; a kind has one, and its limits are those of the first call. */
@@ -88,6 +94,8 @@ function createThrottle(
   { everywhere, box, tell }: Pick<ThrottlesOptions, 'box' | 'tell'> & { everywhere: ThrottledEverywhere },
 ): Throttle {
   const book = createTryBook(kind, limits, box)
+  /** Those that are not settled, the oldest first, by when they began (`performance.now()`). */
+  const open = new Map<Attempt, number>()
 
   function termsOf({ source, pair, everywhere: whole, marked }: Try, now: number): Terms {
     const here = pair === undefined ? [source.bucket] : [pair.bucket, source.bucket]
@@ -119,12 +127,11 @@ function createThrottle(
     const full = asked.find((bucket) => isFull(bucket, now))
     if (full !== undefined) return full
     for (const bucket of asked) bucket.inFlight++
-    let settled = false
+    const settles = (): boolean => open.delete(attempt)
     const release = (): void => asked.forEach(leave)
-    return {
+    const attempt: Attempt = {
       succeeded() {
-        if (settled) return
-        settled = true
+        if (!settles()) return
         if (pair !== undefined) {
           pair.proven = true
           if (!isUntouched(pair.bucket, performance.now())) everywhere.forgive(pair.bucket)
@@ -132,17 +139,24 @@ function createThrottle(
         release()
       },
       async failed() {
-        if (settled) return
-        settled = true
+        if (!settles()) return
         const all = await count(counted, beforehand).finally(release)
         tellNews(tried)
         if (!all) assertFree(binding, performance.now())
       },
       abandoned() {
-        if (settled) return
-        settled = true
-        release()
+        if (settles()) release()
       },
+    }
+    open.set(attempt, now)
+    return attempt
+  }
+
+  function abandonForgotten(): void {
+    const before = performance.now() - FORGOTTEN
+    for (const [attempt, began] of open) {
+      if (began > before) return
+      attempt.abandoned()
     }
   }
 
@@ -162,8 +176,15 @@ function createThrottle(
         if ('succeeded' in entered) return entered
         if (limits.waiting !== undefined && source.waiting >= limits.waiting) throw shed('passwords')
         source.waiting++
-        await new Promise<void>((resolve) => entered.waiting.push(resolve))
+        const looks = new AbortController()
+        const again = new Promise<void>((resolve) => entered.waiting.push(resolve))
+        await Promise.race([
+          again,
+          sleep(LOOK, undefined, { signal: looks.signal, ref: false }).catch(() => {}),
+        ])
+        looks.abort()
         source.waiting--
+        abandonForgotten()
       }
     },
   }

@@ -5,6 +5,7 @@ import { createThrottles, type Throttle } from '../../../src/services/throttle/t
 import type { ThrottleLimits } from '../../../src/services/throttle/throttle-limits.ts'
 import { openDatabase, type Database } from '../../../src/store/database.ts'
 import { atEndOfFile } from '../../support/cleanup.ts'
+import { passTime } from '../../support/clocks.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'
 import { recordingLog } from '../../support/log.ts'
 
@@ -100,6 +101,17 @@ test('attempts that could all fail wait for those under way, and go on when thes
   expect(admitted).toBe(4)
   for (const one of more) one.abandoned()
   expect(ran).toEqual([])
+})
+
+test('one that nobody settles, as where what it was for failed, keeps its place for no longer than a minute', async () => {
+  const throttle = createThrottle()
+  await Promise.all([1, 2, 3].map(async () => throttle.attempt('alice', HERE)))
+  const waiting = throttle.attempt('alice', HERE)
+  expect(await Promise.race([waiting, Promise.resolve('waits')])).toBe('waits')
+  passTime(61_000)
+  const attempt = await waiting
+  await attempt.failed()
+  expect((await throttle.attempt('alice', HERE)).succeeded()).toBeUndefined()
 })
 
 test('attempts that wait are refused when those under way reach the limit', async () => {
