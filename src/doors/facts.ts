@@ -16,7 +16,10 @@ export interface Granted {
   scopes: ReadonlySet<string>
   /** Identifiers of the resources that were asked for (RFC 8707); empty for those of the scopes. */
   resources: readonly string[]
-  /** Those that were approved, where this access token alone is for fewer (RFC 8707 §2.2). */
+  /**
+   * Those that were approved before, where `resources` are fewer of them, for this access token alone (RFC 8707 §2.2), or the same array: of
+   * these, what is gone meanwhile is left out.
+   */
   approvedResources?: readonly string[]
   /** Facts of the authorization request that live on with the Authorization. */
   parameters?: Bag

@@ -11,6 +11,7 @@ import { Type } from '../../../src/protocol/schema.ts'
 import type { FoundCode } from '../../../src/services/tokens/authorization-codes.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { isOfClient } from '../../../src/services/clients/same-client.ts'
+import { narrowed } from './narrowed.ts'
 
 const Parameters = Type.Object({
   code: Type.String(),
@@ -42,12 +43,7 @@ async function authorizationCode(fastify: FastifyInstance): Promise<void> {
       if (redirect_uri !== found.redirectUri)
         throw invalidGrant('redirect_uri is not the one of the authorization request')
       assertVerified(found, code_verifier)
-      const { resources, refreshable = true } = found.granted
-      return {
-        ...found.granted,
-        ...(resource === undefined ? {} : { resources: resource, approvedResources: resources }),
-        refreshable,
-      }
+      return narrowed(found.granted, resource)
     },
   })
 }

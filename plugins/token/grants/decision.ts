@@ -7,6 +7,7 @@ import { grantedFromJson } from '../../../src/doors/stored-facts.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import type { StoredGranted } from '../../../src/protocol/facts.ts'
 import type { OAuth } from '../../oauth/index.ts'
+import { narrowed } from './narrowed.ts'
 
 /** `unmet` is the error for which it could not be allowed; absent where somebody denied it. */
 export type Decision =
@@ -47,16 +48,6 @@ export async function grantedOf(
   const granted = grantedFromJson(decision.granted)
   const sid = await signedInBy(oauth, granted)
   return { ...narrowed(granted, resource), whileSignedIn: sid, spends: [spend] }
-}
-
-/** What was approved, for as much of it as is asked for. */
-export function narrowed(granted: Granted, resource: AskedFor['resource']): Granted {
-  const { resources, refreshable = true } = granted
-  return {
-    ...granted,
-    ...(resource === undefined ? {} : { resources: resource, approvedResources: resources }),
-    refreshable,
-  }
 }
 
 function refused(unmet: string | undefined): OAuthError {

@@ -81,8 +81,9 @@ export function createApprovals(
       const beside = givenBeside.asked(parameters)
       if (scopes.size === 0 && beside === undefined)
         throw new OAuthError('invalid_scope', 'the client may have nothing of it any more')
-      await audiences.resolve(client, { scopes, beside }, request.resources)
-      return { ...request, client, scopes, parameters }
+      const resources = await audiences.left({ scopes, beside }, request.resources)
+      await audiences.resolve(client, { scopes, beside }, resources)
+      return { ...request, client, scopes, resources, parameters }
     },
   }
 }

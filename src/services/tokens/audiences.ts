@@ -36,6 +36,11 @@ export interface Audiences {
    */
   defaultFor(client: Client, scopes: ReadonlySet<string>): Promise<readonly string[]>
   /**
+   * Of the resources that were named before, those that something given belongs to still. Throws `invalid_target` where that
+   * is none of them.
+   */
+  left(given: Given, named: readonly string[]): Promise<readonly string[]>
+  /**
    * The resources of what is given, narrowed to those that were asked for, and to those `within` which an approval
    * holds; where neither is said, to the default of `defaultFor`. `requested` are registered identifiers. Throws
    * `invalid_target` when one was asked for that nothing belongs to.
@@ -86,6 +91,18 @@ export function createAudiences(
     return [...found]
   }
 
+  /** `within` as in `resolve`. */
+  async function ownersOf(
+    { scopes, beside }: Given,
+    within?: readonly string[],
+  ): Promise<{ owners: readonly string[]; places: readonly string[] }> {
+    const places = beside === undefined ? [] : await standing(beside)
+    const owners = [...(await resourcesOf(scopes)).values(), ...places]
+    // What names no place goes with what else is there.
+    if (scopes.size === 0 && beside?.length === 0) owners.push(...(within ?? [issuer]))
+    return { owners, places }
+  }
+
   const defaultOf = ({ metadata }: Client): string | undefined =>
     (metadata['default_resource'] as string | undefined) ?? defaultResource
 
@@ -105,16 +122,20 @@ export function createAudiences(
     resourcesOf,
     registered,
     defaultFor: async (client, scopes) => defaultFor(client, scopes),
-    async resolve(client, { scopes, beside }, requested, within) {
-      const places = beside === undefined ? [] : await standing(beside)
-      const owners = [...(await resourcesOf(scopes)).values(), ...places]
-      // What names no place goes with what else is there.
-      if (scopes.size === 0 && beside?.length === 0) owners.push(...(within ?? [issuer]))
+    async left(given, named) {
+      if (named.length === 0) return named
+      const { owners } = await ownersOf(given)
+      const found = named.filter((one) => owners.includes(one))
+      if (found.length === 0) throw ofNothing()
+      return found
+    },
+    async resolve(client, given, requested, within) {
+      const { owners, places } = await ownersOf(given, within)
       const all = new Set(owners.filter((one) => within === undefined || within.includes(one)))
-      if (all.size === 0 || requested.some((resource) => !all.has(resource)))
-        throw new OAuthError('invalid_target', 'nothing that is granted belongs to the resource')
+      if (all.size === 0 || requested.some((resource) => !all.has(resource))) throw ofNothing()
       const isFree = requested.length === 0 && within === undefined
-      const usual = isFree && defaultOf(client) !== undefined ? await defaultFor(client, scopes, all) : []
+      const usual =
+        isFree && defaultOf(client) !== undefined ? await defaultFor(client, given.scopes, all) : []
       const asked = usual.length > 0 ? [...usual, ...places] : requested
       const audience = asked.length > 0 ? [...new Set(asked)] : [...all]
 
@@ -133,4 +154,8 @@ export function createAudiences(
       return { audience, lifetime, format, bound }
     },
   }
+}
+
+function ofNothing(): OAuthError {
+  return new OAuthError('invalid_target', 'nothing that is granted belongs to the resource')
 }

@@ -91,15 +91,18 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     granted: Granted,
     client: Client,
   ): Promise<{ terms: TokenTerms; approved: TokenTerms }> {
-    const { scopes, resources, approvedResources = resources, continues } = granted
+    const { scopes, resources, approvedResources, continues } = granted
     const { parameters, approvedParameters = parameters } = granted
     const within = continues?.authorization.resources
     const all = { scopes, beside: givenBeside.kept(approvedParameters) }
-    const approved = await audiences.resolve(client, all, approvedResources, within)
+    // What was approved may be gone meanwhile; what is asked for now must be there.
+    const had = approvedResources === undefined ? resources : await audiences.left(all, approvedResources)
+    const approved = await audiences.resolve(client, all, had, within)
+    const isForAll = approvedResources === undefined || approvedResources === resources
     const isLess = parameters !== approvedParameters
-    if (resources === approvedResources && !isLess) return { terms: approved, approved }
+    if (isForAll && !isLess) return { terms: approved, approved }
     const given = isLess ? { scopes, beside: givenBeside.kept(parameters) } : all
-    const asked = resources === approvedResources ? [] : resources
+    const asked = isForAll ? [] : resources
     return { terms: await audiences.resolve(client, given, asked, approved.audience), approved }
   }
 
@@ -107,9 +110,10 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
 
   /** Clients send aliases too: what is decided and stored is by the registered identifiers. */
   async function named(granted: Granted): Promise<Granted> {
-    return granted.resources.length === 0
-      ? granted
-      : { ...granted, resources: await audiences.registered(granted.resources) }
+    const { resources: sent, approvedResources } = granted
+    if (sent.length === 0) return granted
+    const resources = await audiences.registered(sent)
+    return { ...granted, resources, ...(approvedResources === sent && { approvedResources: resources }) }
   }
 
   /** As it stands now. Throws what policies say. */

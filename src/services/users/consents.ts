@@ -104,8 +104,9 @@ export function createConsents(
 
   async function audienceOf(request: ApprovalRequest): Promise<readonly string[]> {
     const { client, scopes, resources, parameters } = request
-    const beside = givenBeside.asked(parameters)
-    return (await audiences.resolve(client, { scopes, beside }, resources)).audience
+    const given = { scopes, beside: givenBeside.asked(parameters) }
+    // What is registered may have changed since it was asked for.
+    return (await audiences.resolve(client, given, await audiences.left(given, resources))).audience
   }
 
   /** What was left out stays so while the client lets it, and where that leaves something of the request. */

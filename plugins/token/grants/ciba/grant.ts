@@ -7,7 +7,8 @@ import { Type } from '../../../../src/protocol/schema.ts'
 import { CIBA } from '../../../../src/services/clients/client-kinds.ts'
 import { isOfClient } from '../../../../src/services/clients/same-client.ts'
 import { assertBound } from '../../../../src/services/tokens/demanded-bindings.ts'
-import { grantedOf, narrowed } from '../decision.ts'
+import { grantedOf } from '../decision.ts'
+import { narrowed } from '../narrowed.ts'
 import { REQUEST, type BackchannelRequests } from './requests.ts'
 
 const NOTHING_MORE = { bound: new Set<string>() }

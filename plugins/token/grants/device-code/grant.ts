@@ -6,7 +6,8 @@ import { Repeatable } from '../../../../src/protocol/parameters.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
 import { DEVICE_CODE } from '../../../../src/services/clients/client-kinds.ts'
 import { isOfClient } from '../../../../src/services/clients/same-client.ts'
-import { grantedOf, narrowed } from '../decision.ts'
+import { grantedOf } from '../decision.ts'
+import { narrowed } from '../narrowed.ts'
 import { DEVICE, type DeviceRequests } from './requests.ts'
 
 export function addGrant(fastify: FastifyInstance, requests: DeviceRequests): void {

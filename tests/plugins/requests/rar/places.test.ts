@@ -3,13 +3,21 @@
  * themselves (§6).
  */
 import { decodeJwt } from 'jose'
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
 import { ACCOUNTS, addBank, asking, BANK } from '../../../support/bank.ts'
 import { basic } from '../../../support/requests.ts'
 import { startServer } from '../../../support/server.ts'
-import { answerOf, authorizationUrl, goThrough, REDIRECT_URI, SEED, WEB } from '../../../support/sign-in.ts'
+import {
+  ALICE,
+  answerOf,
+  authorizationUrl,
+  goThrough,
+  REDIRECT_URI,
+  SEED,
+  WEB,
+} from '../../../support/sign-in.ts'
 import { createUserAgent, type UserAgent } from '../../../support/user-agent.ts'
 
 const [PAYMENTS, STATEMENTS] = ['https://bank.example/payments', 'https://bank.example/statements']
@@ -55,6 +63,7 @@ const server = await startServer(
 )
 
 const { resources } = kernelOf(server.server)
+const { clients: registered } = server.server.oauth
 
 type Said = Record<string, unknown>
 
@@ -194,6 +203,59 @@ describe('locations', () => {
     const next = await refreshed(tokens)
     expect([tokenOf(next)['aud'], next['authorization_details']]).toEqual([STATEMENTS, [LOOK]])
     expect(await refreshed(alone)).toMatchObject({ status: 400, error: 'invalid_target' })
+  })
+})
+
+describe('what was named with `resource` and is gone before the answer', () => {
+  const GONE = 'https://bank.example/closed'
+  const wire = { scope: 'openid read_books', resource: PAYMENTS }
+  const atGone = asking({ ...LOOK, locations: [GONE] }, ACCOUNTS)
+  const audienceOf = (tokens: Said) => [tokens['error'], tokens['access_token'] && tokenOf(tokens)['aud']]
+  beforeEach(async () => {
+    await resources.saveResource({ resource: GONE, name: 'Closed' })
+    await registered.update('bank', { authorization_details_types: types, scope: ['read_books'] })
+  })
+
+  /** What is allowed on a page that was open before. */
+  async function allowedAfter(asked: object, change: () => Promise<unknown>) {
+    const agent = createUserAgent(server.url)
+    const login = await agent.get(addressOf({ client_id: 'bank', prompt: 'consent', ...asked }))
+    const { username, password } = ALICE
+    const page = await agent.submit(login, 'login', { username, password })
+    await change()
+    return answerOf(await agent.submit(page, 'consent', { decision: 'allow' }))
+  }
+
+  test.each([
+    ['a type', async () => registered.update('bank', { authorization_details_types: ['accounts'] })],
+    ['a resource', async () => resources.deleteResource(GONE)],
+  ])('%s: a page that was open gives what is left', async (_what, change) => {
+    const answer = await allowedAfter({ ...wire, ...atGone }, change)
+    const tokens = await exchanged(answer.get('code')!)
+    expect(audienceOf(tokens)).toEqual([undefined, PAYMENTS])
+    expect(tokens['authorization_details']).toEqual([ACCOUNTS])
+    expect(audienceOf(await refreshed(tokens))).toEqual([undefined, PAYMENTS])
+  })
+
+  test('a scope: a page that was open gives what is left', async () => {
+    const change = async () => registered.update('bank', { scope: [] })
+    const tokens = await exchanged((await allowedAfter({ ...wire, ...atGone }, change)).get('code')!)
+    expect(audienceOf(tokens)).toEqual([undefined, GONE])
+  })
+
+  test('where none of them is left, nothing is given', async () => {
+    const change = async () => registered.update('bank', { scope: [] })
+    expect((await allowedAfter(wire, change)).get('error')).toBe('invalid_target')
+  })
+
+  test('a code that is on its way gives what is left, and nothing for what is gone', async () => {
+    const [whole, one] = [await codeFor({ ...wire, ...atGone }), await codeFor({ ...wire, ...atGone })]
+    await resources.deleteResource(GONE)
+    expect(audienceOf(await exchanged(one, { resource: GONE }))).toEqual(['invalid_target', undefined])
+    expect(audienceOf(await exchanged(one, { resource: PAYMENTS }))).toEqual([undefined, PAYMENTS])
+    const tokens = await exchanged(whole)
+    expect(audienceOf(tokens)).toEqual([undefined, PAYMENTS])
+    expect(tokens['authorization_details']).toEqual([ACCOUNTS])
   })
 })
 
