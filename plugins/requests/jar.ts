@@ -27,6 +27,8 @@ import { createDownload } from './request-downloads.ts'
 /** The keys of the request sources. */
 const BY_VALUE = 'request_object'
 const BY_REFERENCE = 'request_object_uri'
+/** Stands behind those of one that nobody has signed. */
+const UNSIGNED = 'unsigned_request_object'
 const TYPE = 'oauth-authz-req+jwt'
 
 const METADATA = Type.Partial(
@@ -80,8 +82,8 @@ async function jar(fastify: FastifyInstance): Promise<void> {
     require_request_uri_registration: true,
   }))
 
-  /** The claims of a request object of the client's. Throws `JwtError`, and `Unsigned` where nobody has said that it has any. */
-  async function open(jwt: string, client: Client): Promise<Bag> {
+  /** The claims of a request object of the client's, and whether it is signed. Throws `JwtError`, and `Unsigned` where nobody has said that it has any. */
+  async function open(jwt: string, client: Client): Promise<{ claims: Bag; isSigned: boolean }> {
     const { request_object_signing_alg: registered } = client.metadata
     const expected: ExpectedJwt & { issuer: string } = {
       types: [undefined, 'jwt', TYPE],
@@ -98,7 +100,7 @@ async function jar(fastify: FastifyInstance): Promise<void> {
       const unsigned = decodeUnsignedJwt(jwt)
       if (registered !== 'none' || mustSign(client)) throw new JwtError('it is not signed')
       assertClaims(unsigned, { ...expected, now: Date.now() })
-      return unsigned.claims
+      return { claims: unsigned.claims, isSigned: false }
     }
     const demands = doors.all('requestObjectRule').map(({ narrow }) => narrow(client) ?? {})
     const takes = (algorithm: string): boolean =>
@@ -107,19 +109,19 @@ async function jar(fastify: FastifyInstance): Promise<void> {
     const algorithms = SIGNATURE_ALGORITHMS.filter(takes)
     const claims = await oauth.clientKeys.verify(client, jwt, { ...expected, algorithms })
     for (const { longest } of demands) if (longest !== undefined) assertBounded(claims, longest)
-    return claims
+    return { claims, isSigned: true }
   }
 
   async function read(jwt: string, client: Client, parameter: Parameter): Promise<SourcedRequest> {
     try {
       const isEncrypted = decryption !== undefined && jwt.split('.').length === 5
-      const claims = await open(isEncrypted ? await decryption!.decrypt(jwt) : jwt, client)
+      const { claims, isSigned } = await open(isEncrypted ? await decryption!.decrypt(jwt) : jwt, client)
       // RFC 9101 §10.8: what proves who a client is must not be taken for what it asks.
       if (claims['sub'] === client.clientId) throw new JwtError('its sub is the client')
       const wire = parametersIn(claims)
       if (wire['request'] !== undefined || wire['request_uri'] !== undefined)
         throw new JwtError('it leads to another request')
-      return { wire }
+      return isSigned ? { wire } : { wire, sources: [UNSIGNED] }
     } catch (error) {
       if (error instanceof Unsigned)
         throw new OAuthError(
@@ -148,7 +150,8 @@ async function jar(fastify: FastifyInstance): Promise<void> {
     },
   })
   function assertSigned({ client, sources = [] }: Pick<AuthorizationRequest, 'client' | 'sources'>): void {
-    if (mustSign(client) && !sources.some((source) => source === BY_VALUE || source === BY_REFERENCE))
+    const isObject = sources.includes(BY_VALUE) || sources.includes(BY_REFERENCE)
+    if (mustSign(client) && (!isObject || sources.includes(UNSIGNED)))
       throw new OAuthError('invalid_request', 'the request must be a signed request object')
   }
   oauth.add('authorizationCheck', {

@@ -11,7 +11,7 @@ import { startReceiver } from '../../../support/receiver.ts'
 import { basic } from '../../../support/requests.ts'
 import { startServer } from '../../../support/server.ts'
 import { answerOf, exchange, goThrough, REDIRECT_URI, SEED, WEB } from '../../../support/sign-in.ts'
-import { createUserAgent, findForm } from '../../../support/user-agent.ts'
+import { createUserAgent, findForm, type Page, type UserAgent } from '../../../support/user-agent.ts'
 
 const key = await createAssertionKey()
 const rsa = await createAssertionKey('two', 'PS256')
@@ -258,10 +258,10 @@ describe('what a client has registered', () => {
 })
 
 test('a rule bounds them, as FAPI 2.0 Message Signing has it', async () => {
-  const at60 = { nbf: inSeconds(-3599), exp: inSeconds(1) }
+  const anHour = { nbf: inSeconds(-3500), exp: inSeconds(100) }
   for (const [claims, answer] of [
     [{}, 'sign-in'],
-    [at60, 'sign-in'],
+    [anHour, 'sign-in'],
     [{ nbf: inSeconds(8) }, 'sign-in'],
     [{ exp: undefined }, 'page invalid_request_object'],
     [{ nbf: undefined }, 'page invalid_request_object'],
@@ -388,6 +388,25 @@ describe('by reference', () => {
       await one.close()
     }
   }) // prettier-ignore
+})
+
+test('where all must be signed from now on, one that is not is refused whose page is open', async () => {
+  const { clients } = server.server.oauth
+  const uri = `${at}/late.jwt`
+  await clients.create({ ...WEB, client_id: 'late', request_object_signing_alg: 'none', request_uris: [uri] })
+  const request = new UnsecuredJWT({ client_id: 'late', ...INSIDE }).encode()
+  document = request
+  const pushed = await server.post('/par', { request }, basic('late', WEB.client_secret))
+  const { request_uri } = (await pushed.json()) as { request_uri: string }
+  const open: [UserAgent, Page][] = []
+  for (const wire of [{ request }, { request_uri: uri }, { request_uri }]) {
+    const agent = createUserAgent(url)
+    open.push([agent, await agent.get(url + addressOf('late', wire))])
+  }
+  const signed = { require_signed_request_object: true, request_object_signing_alg: 'ES256' }
+  await clients.update('late', { ...signed, jwks: { keys: [key.jwk] } })
+  for (const [agent, page] of open)
+    expect(answerOf(await goThrough(agent, page)).get('error')).toBe('invalid_request')
 })
 
 test('left out, requests stay as they were', async () => {
