@@ -26,7 +26,7 @@ export type { PageOptions, PageRegistry } from './registry.ts'
 export type { FormPage, PageCall, ServePage, ShownPage } from './serve.ts'
 
 /** Null when nobody is signed in. */
-export type FindPerson = (call: BrowserCall) => Promise<Person | null>
+export type FindPerson = (call: BrowserCall, how?: { toLeave: boolean }) => Promise<Person | null>
 
 /** What kind of page somebody reads: whether it is of an area of their own, and whether it tells of an error. */
 export interface ReadPage {
@@ -47,7 +47,10 @@ export interface PageDoors extends PageRegistry {
   readonly places: Places
   /** @internal What a page shows of its model for a plugin that is there: a template of an operator's that does not is refused at the start. */
   mustShow<Name extends keyof Pages>(page: Name, ...members: (keyof Pages[Name] & string)[]): void
-  /** @internal Who every page names at its top, but for those on the way to a client and those of an error. */
+  /**
+   * @internal Who every page names at its top, but for those on the way to a client and those of an error. `toLeave` where all that it is
+   * for is that they can sign out.
+   */
   name(find: FindPerson): void
   /** @internal Who reads the page, which is then in their language. */
   speak(find: FindReader): void
@@ -107,7 +110,7 @@ async function pages(fastify: FastifyInstance): Promise<void> {
   async function personOf(name: string, model: object, call: BrowserCall): Promise<Person | null> {
     if (name !== 'error') return findPerson(call)
     if (!('offersSignOut' in model) || model.offersSignOut !== true) return null
-    return findPerson(call).catch(() => null)
+    return findPerson(call, { toLeave: true }).catch(() => null)
   }
 
   async function render(reply: FastifyReply, name: string, model: object): Promise<string> {

@@ -194,8 +194,8 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
     return signOut(asked, session, call)
   }
 
-  fastify.pages.name(async (call) => {
-    const session = await browser.session(call.request)
+  fastify.pages.name(async (call, { toLeave } = { toLeave: false }) => {
+    const session = await (toLeave ? browser[STEPS].opened(call.request) : browser.session(call.request))
     const user = session === null ? null : await oauth.findUser(session.userId)
     if (session === null || user === null) return null
     const csrfToken = browser.csrfToken(call, signOutPurpose(session))

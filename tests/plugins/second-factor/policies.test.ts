@@ -237,6 +237,16 @@ describe('who must show one and has none', () => {
     expect(done.body.includes(`<iframe src="${FRAMED.frontchannel_logout_uri}`)).toBe(isThere('latchkey-frontchannel-logout'))
   }) // prettier-ignore
 
+  test('who comes with a token that says nothing is let leave by themselves, whatever they lack by now', async () => {
+    const agent = await signedIn(server, BOB)
+    await oauth.users.update(BOB.username, { roles: ['accountant'] })
+    onTestFinished(async () => void (await oauth.users.update(BOB.username, { roles: [] })))
+    const page = await agent.get(`${server.url}/end-session?id_token_hint=x`)
+    expect([page.status, page.body]).toEqual([400, expect.stringContaining('can sign out yourself')])
+    expect((await agent.submit(page, 'sign-out-form')).body).toContain('id="signed-out"')
+    expect((await agent.get(`${server.url}/end-session?id_token_hint=x`)).body).not.toContain('sign-out-form')
+  })
+
   test.each([
     ['an app is registered with it', { client_id: 'vault' }],
     ['a request wishes for it', { acr_values: '2' }],
