@@ -8,6 +8,7 @@ import { queryText } from '../../src/http/forms.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { kindOf } from '../../src/protocol/upstream-kinds.ts'
+import type { Attempt } from '../../src/services/throttle/throttle.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
 import { ExplainedError } from '../pages/error-page.ts'
 import type { PageCall } from '../pages/index.ts'
@@ -51,6 +52,13 @@ export interface CallbackOptions {
   readonly signOuts: SignOuts
 }
 
+/** What came back. */
+interface Came {
+  readonly upstream: Upstream
+  readonly flow: Flow
+  readonly attempt: Attempt
+}
+
 type SignInPurpose = Extract<Purpose, { for: 'sign-in' }>
 type LinkPurpose = Extract<Purpose, { for: 'link' }>
 
@@ -68,14 +76,13 @@ export function addCallback(
    * Who somebody is there. One who was to choose that, where the upstream knows of no such thing, signs in there anew: that every
    * upstream knows (OpenID Connect Core §15.1). Then it is the address to go to.
    */
-  async function identify(upstream: Upstream, flow: Flow, call: PageCall): Promise<Identity | string> {
-    const attempt = await throttle.attempt(null, call.request.ip)
+  async function identify({ upstream, flow, attempt }: Came, call: PageCall): Promise<Identity | string> {
     try {
       return await provider.identify(upstream, queryText(call.request), flow.checks)
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error
       if (!error.isOfRequest || !flow.choosing) {
-        if (error.failure === 'unusable') await attempt.failed()
+        if (error.failure === 'unusable' && !error.isRefusal) await attempt.failed()
         throw error
       }
       const { purpose } = flow
@@ -88,7 +95,8 @@ export function addCallback(
     }
   }
 
-  async function signIn(upstream: Upstream, flow: Flow, purpose: SignInPurpose, call: PageCall) {
+  async function signIn(came: Came, purpose: SignInPurpose, call: PageCall) {
+    const { upstream, flow } = came
     const back = async (reason: Reason): Promise<FastifyReply> => {
       const state = { upstream: upstream.id, reason } satisfies State
       return interactions.leadBack(purpose.address, { method: METHOD, state }, call)
@@ -97,7 +105,7 @@ export function addCallback(
     if ((await interactions.wayBack(purpose.address, call)) === null)
       return call.reply.redirect(purpose.address, 303)
     try {
-      const identity = await identify(upstream, flow, call)
+      const identity = await identify(came, call)
       if (typeof identity === 'string') return await call.reply.redirect(identity, 303)
       if (isStale(identity, flow, purpose)) return await back('stale')
       const account = await accounts.find(upstream, identity, purpose.known)
@@ -118,7 +126,8 @@ export function addCallback(
     }
   }
 
-  async function link(upstream: Upstream, flow: Flow, { userId, sid }: LinkPurpose, call: PageCall) {
+  async function link(came: Came, { userId, sid }: LinkPurpose, call: PageCall) {
+    const { upstream } = came
     const assertStillThere = async (): Promise<void> => {
       const session = await browser.sessionNow(call.request)
       if (session?.userId !== userId || session.sid !== sid) throw ended()
@@ -130,7 +139,7 @@ export function addCallback(
         303,
       )
     try {
-      const identity = await identify(upstream, flow, call)
+      const identity = await identify(came, call)
       if (typeof identity === 'string') return await call.reply.redirect(identity, 303)
       // The upstream took its time.
       await assertStillThere()
@@ -150,12 +159,17 @@ export function addCallback(
     async show({ state = '' }, call) {
       const { id } = call.request.params as { id: string }
       const upstream = (await upstreams.all()).find((one) => one.id === id)
-      const flow = upstream === undefined || state === '' ? null : await flows.end(upstream, state, call)
-      if (upstream === undefined || flow === null) throw ended()
-      const { purpose } = flow
-      return purpose.for === 'link'
-        ? link(upstream, flow, purpose, call)
-        : signIn(upstream, flow, purpose, call)
+      if (upstream === undefined || state === '') throw ended()
+      // Before it is used up: who has to wait comes again with it.
+      const attempt = await throttle.attempt(null, call.request.ip)
+      try {
+        const flow = await flows.end(upstream, state, call)
+        if (flow === null) throw ended()
+        const [came, { purpose }] = [{ upstream, flow, attempt }, flow]
+        return await (purpose.for === 'link' ? link(came, purpose, call) : signIn(came, purpose, call))
+      } finally {
+        attempt.abandoned()
+      }
     },
     form: Form,
     // Whose it is, is judged where it leads: this has it come by GET, with the cookies that are `SameSite=Lax`.

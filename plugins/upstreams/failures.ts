@@ -6,14 +6,17 @@ export type Failure = 'denied' | 'unreachable' | 'unusable'
 /** Nobody is proven; `failure` is for people, the cause for the log. */
 export class UpstreamFailure extends Error {
   readonly failure: Failure
-  /** Whether the upstream says of what it was asked that it cannot be asked (RFC 6749 §4.1.2.1). */
+  /** Whether its answer is an error (RFC 6749 §4.1.2.1), of which it is not asked any more. */
+  readonly isRefusal: boolean
+  /** Whether that says of what it was asked that it cannot be asked. */
   readonly isOfRequest: boolean
 
   constructor(failure: Failure, cause: unknown) {
     super(`the upstream's answer is ${failure}`, { cause })
     this.failure = failure
     const { code, error } = (cause ?? {}) as { code?: unknown; error?: unknown }
-    this.isOfRequest = code === 'OAUTH_AUTHORIZATION_RESPONSE_ERROR' && error === 'invalid_request'
+    this.isRefusal = code === 'OAUTH_AUTHORIZATION_RESPONSE_ERROR'
+    this.isOfRequest = this.isRefusal && error === 'invalid_request'
   }
 }
 

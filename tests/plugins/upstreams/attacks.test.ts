@@ -10,6 +10,7 @@ import { isThere } from '../../support/left-out.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, SEED } from '../../support/sign-in.ts'
 import { allow } from '../../support/upstreams.ts'
+import { until } from '../../support/until.ts'
 import { createUserAgent, type Page, type UserAgent } from '../../support/user-agent.ts'
 
 const SECRET = 'what the upstreams gave us'
@@ -597,10 +598,23 @@ describe('a link', () => {
   })
 })
 
+test('what an upstream refuses itself is no answer that is made up, however many of a network it refuses', async () => {
+  await stopClock(async () => {
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(authorizationUrl(server))
+    for (let tries = 0; tries < 41; tries++) {
+      const { state } = await leave('one', agent, page)
+      const query = new URLSearchParams({ state, error: 'unauthorized_client' }).toString()
+      const told = await agent.get(`${server.url}/upstream/one/callback?${query}`)
+      expect([told.status, errorOn(told)]).toEqual([200, expect.stringContaining('We could not read the answer')])
+    }
+  })
+})
+
 // Last: from here on, this network waits.
 test('of answers that are made up, an upstream is asked about so many of one network, and then about none', async () => {
   // One comes back every few seconds.
-  await stopClock(async () => {
+  const comeAgain = await stopClock(async () => {
     const agent = createUserAgent(server.url)
     const page = await agent.get(authorizationUrl(server))
     let told: Page | undefined
@@ -613,5 +627,14 @@ test('of answers that are made up, an upstream is asked about so many of one net
     one.tell('made up', nonce)
     const last = await agent.get(callback('one', state))
     expect([told!.status, last.status, last.headers.has('retry-after'), one.asked()]).toEqual([429, 429, true, asked])
+    return async () => agent.get(callback('one', state))
   })
+  // Who has waited comes in by the answer that had to wait.
+  await server.database.query('delete from throttles')
+  const next = await until(async () => {
+    const page = await comeAgain()
+    expect(page.status).not.toBe(429)
+    return page
+  })
+  expect(next.body).toContain('id="consent"')
 }) // prettier-ignore
