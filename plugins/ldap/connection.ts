@@ -10,15 +10,17 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { waitAtMost } from '../../src/store/patience.ts'
 
+type Failure = 'unreachable' | 'silent' | 'unusable'
+
 /**
- * Why there is no answer: `unreachable` is a matter of the network or of time, `unusable` one of settings. Its message is for operators: it
- * has no password.
+ * Why there is no answer: `unreachable` is a matter of the network, `silent` one of time, so that it may still do what it was asked, and
+ * `unusable` one of settings. Its message is for operators: it has no password.
  */
 export class DirectoryFailure extends Error {
   override readonly name = 'DirectoryFailure'
-  readonly failure: 'unreachable' | 'unusable'
+  readonly failure: Failure
 
-  constructor(failure: 'unreachable' | 'unusable', why: string, options?: ErrorOptions) {
+  constructor(failure: Failure, why: string, options?: ErrorOptions) {
     super(why, options)
     this.failure = failure
   }
@@ -55,7 +57,7 @@ export async function withConnection<T>(
   const { promise: lost, reject: lose } = Promise.withResolvers<never>()
   const { promise: tooLate, reject: giveUp } = Promise.withResolvers<never>()
   const endOfWait = waitAtMost(PATIENCE, () => {
-    giveUp(new DirectoryFailure('unreachable', `it did not answer within ${PATIENCE / 1000} s`))
+    giveUp(new DirectoryFailure('silent', `it did not answer within ${PATIENCE / 1000} s`))
   })
   try {
     return await Promise.race([ask(config, { sockets, lose }, work), tooLate, lost])

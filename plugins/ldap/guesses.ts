@@ -1,7 +1,7 @@
 /**
  * How many wrong passwords reach the directory, which locks whose are guessed: LDAP_GUESSES for a name, for an entry by whatever names, and for each
  * browser in which the account has signed in before, whoever else guesses. They count right before it is asked, so that all processes together ask it no
- * more often; a right one takes them back, as it does there.
+ * more often; a right one takes them back, as it does there, and of what it has not judged nothing counts.
  */
 import type { FastifyInstance } from 'fastify'
 import type { KnownBrowser } from '../../src/doors/password-source.ts'
@@ -26,6 +26,8 @@ export interface Guess {
   mayReach(subject: string | null): Promise<boolean>
   /** It was right. */
   forgive(): Promise<void>
+  /** The directory has not judged it. */
+  giveBack(): Promise<void>
 }
 
 type Counted = 'name' | 'entry' | 'browser'
@@ -43,10 +45,13 @@ export function createGuesses(fastify: FastifyInstance, config: LdapConfig, link
       const username = nameOf(config, typed)
       const name = usernameKey(username) ?? ''
       const taken: string[] = []
+      const counted: string[] = []
       const takes = async (what: Counted, whose: string): Promise<boolean> => {
         const source = box.hash(`guessed in the directory\0${what}\0${whose}`)
         taken.push(source)
-        return (await database.query(statements.fail, [source, ...limit])).length > 0
+        const isLeft = (await database.query(statements.fail, [source, ...limit])).length > 0
+        if (isLeft) counted.push(source)
+        return isLeft
       }
       return {
         async mayReach(subject) {
@@ -66,6 +71,10 @@ export function createGuesses(fastify: FastifyInstance, config: LdapConfig, link
         },
         async forgive() {
           for (const source of taken) await database.query(statements.forgive, [source, EVERY_ACCOUNT])
+        },
+        async giveBack() {
+          for (const source of counted)
+            await database.query(statements.giveBack, [source, EVERY_ACCOUNT, step])
         },
       }
     },

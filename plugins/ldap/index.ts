@@ -57,6 +57,7 @@ async function ldap(fastify: FastifyInstance): Promise<void> {
         return account
       } catch (error) {
         if (!(error instanceof DirectoryFailure)) throw error
+        if (error.failure !== 'silent') await guess.giveBack()
         const level = error.failure === 'unusable' ? 'error' : 'warn'
         fastify.log[level]({ why: error.message }, 'the directory cannot be asked')
         return { refused: NO_ANSWER, status: 503, seconds: COME_BACK }

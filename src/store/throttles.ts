@@ -39,6 +39,13 @@ export const statements = {
     const throttle = table(Throttle)
     return `delete from ${throttle.name} where ${throttle.column('source')} = $1 and ${throttle.column('account')} = $2`
   }),
+  /** Takes back one failure that was counted for nothing: `$3` milliseconds. */
+  giveBack: statement('throttle-give-back', (table) => {
+    const throttle = table(Throttle)
+    const freeAt = throttle.column('freeAt')
+    return `update ${throttle.name} set ${freeAt} = ${freeAt} - $3::float8 * interval '1 millisecond'
+      where ${throttle.column('source')} = $1 and ${throttle.column('account')} = $2`
+  }),
   /** All that are at their limit: few, since nobody stays there longer than one failure takes to come back. */
   blocked: statement<ThrottleRow>('throttles-blocked', (table) => {
     const throttle = table(Throttle)

@@ -298,6 +298,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'signing-key-remove': [['kid'], 1],
   'throttle-fail': [['source', ['*'], [1000], [10_000]], 0],
   'throttle-forgive': [['source', '*'], 1],
+  'throttle-give-back': [['source', '*', 1000], 1],
   'throttles-blocked': [[], 100],
   'access-token-insert': [[AUTHORIZATION, 'hash', {}, later], 0],
   'access-token-find': [[AUTHORIZATION, 'hash'], 1],

@@ -1,6 +1,6 @@
 /** A directory locks whose password is guessed at: nobody has it do that to somebody else from here. @needs latchkey-ldap */
 import { beforeEach, expect, test } from 'vitest'
-import { done, entry, startLyingDirectory } from '../../support/lying-directory.ts'
+import { type Answer, done, entry, startLyingDirectory } from '../../support/lying-directory.ts'
 import { startBeside, startServer } from '../../support/server.ts'
 import { authorizationUrl, goThrough, SEED } from '../../support/sign-in.ts'
 import { createUserAgent, type UserAgent } from '../../support/user-agent.ts'
@@ -12,11 +12,14 @@ const WRONG = 'difference engine'
 let binds: string[] = []
 /** It closes each connection then. */
 let isAway = false
+/** What it answers a bind, whosever password it is. */
+let atBind: Answer | undefined
 beforeEach(() => {
   binds = []
+  atBind = undefined
 })
 
-const PEOPLE = ['ada', 'bea', 'cleo', 'dora', 'edda', 'fay', 'gil']
+const PEOPLE = ['ada', 'bea', 'cleo', 'dora', 'edda', 'fay', 'gil', 'hal', 'ida', 'jon']
 const { url } = await startLyingDirectory((question) => {
   if (isAway) return []
   const uid = PEOPLE.find((one) => question.text.includes(one))
@@ -26,7 +29,7 @@ const { url } = await startLyingDirectory((question) => {
     return [...found, done(question)]
   }
   binds.push(uid!)
-  return [done(question, question.text.includes(RIGHT) ? 0 : 49)]
+  return atBind?.(question) ?? [done(question, question.text.includes(RIGHT) ? 0 : 49)]
 })
 const one = await startServer(
   {
@@ -115,6 +118,21 @@ test('what the directory never heard counts nothing', async () => {
   for (let at = 0; at < 7; at++) expect(await trying('fay', RIGHT)).toBe(503)
   isAway = false
   await expect.poll(async () => trying('fay', RIGHT)).toBe(303)
+})
+
+test.each<[string, string, Answer]>([
+  ['is busy', 'hal', (question) => [done(question, 51)]],
+  ['is unavailable', 'ida', (question) => [done(question, 52)]],
+  ['closes the connection', 'jon', () => []],
+])('where it %s, a password that it has not judged counts nothing', async (_how, name, answer) => {
+  for (let at = 0; at < 3; at++) expect(await trying(name, WRONG)).toBe(403)
+  atBind = answer
+  for (let at = 0; at < 7; at++) expect(await trying(name, RIGHT)).toBe(503)
+  expect(binds).toHaveLength(10)
+  atBind = undefined
+  for (let at = 0; at < 2; at++) expect(await trying(name, WRONG)).toBe(403)
+  expect(await trying(name, WRONG)).toBe(429)
+  expect(binds).toHaveLength(12)
 })
 
 test('the domain before a name is no part of it, where that is the one of LDAP_DOMAIN', async () => {
