@@ -73,13 +73,16 @@ export function createSignInCheck(fastify: FastifyInstance): SignInCheck {
 
   return async (username, password, request) => {
     // That it is no password of ours was found out before: that counts, whoever is called so, and whatever keeps the others from answering.
+    // Where they are away, everybody's does, and says nothing of a network.
+    let isAway = false
     let unanswered = (): PasswordAnswer => null
     const browser: KnownBrowser = { markOf: async (whom) => fastify.browser.markOf(request, whom) }
-    const found = await attempt(username, request, async (candidate) =>
+    const check = async (candidate: Candidate) =>
       candidate.authenticate(password, async () => {
         try {
           const asked = await askOthers(username, password, browser)
           if (asked === null || !('refused' in asked.answer) || asked.answer.status !== 503) return asked
+          isAway = true
           unanswered = () => asked.answer
         } catch (error) {
           unanswered = () => {
@@ -87,8 +90,8 @@ export function createSignInCheck(fastify: FastifyInstance): SignInCheck {
           }
         }
         return null
-      }),
-    )
+      })
+    const found = await attempt(username, request, check, () => ({ network: !isAway }))
     if (found === null) return unanswered()
     return 'answer' in found ? found.answer : { user: found }
   }
@@ -109,6 +112,8 @@ type Attempt = <T extends object>(
   whom: string | User,
   request: FastifyRequest,
   check: (candidate: Candidate) => Promise<T | null>,
+  /** Where a failure counts. */
+  countedFor?: () => { network: boolean },
 ) => Promise<T | null>
 
 function createAttempt(fastify: FastifyInstance): Attempt {
@@ -116,14 +121,14 @@ function createAttempt(fastify: FastifyInstance): Attempt {
   const throttle = throttles.get(oauth) ?? oauth.throttle('user', GUESSES)
   throttles.set(oauth, throttle)
   const { users } = kernelOf(fastify)
-  return async (whom, request, check) => {
+  return async (whom, request, check, countedFor) => {
     const username = typeof whom === 'string' ? whom : whom.username
     const candidate = await users.candidate(whom)
     const mark = await browser.markOf(request, candidate.whom)
     const attempt = await throttle.attempt(usernameKey(username), request.ip, mark)
     try {
       const found = await check(candidate)
-      if (found === null) await attempt.failed()
+      if (found === null) await attempt.failed(countedFor?.())
       else if (isTheirs(username, found)) attempt.succeeded()
       return found
     } finally {

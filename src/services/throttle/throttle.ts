@@ -32,8 +32,11 @@ export interface Throttle {
 export interface Attempt {
   /** Counts nothing, and forgives the account its failures from this network. */
   succeeded(): void
-  /** Counts, also while the database is away. Throws like `attempt` when other processes reached the limit meanwhile. */
-  failed(): Promise<void>
+  /**
+   * Counts, also while the database is away. Throws like `attempt` when other processes reached the limit meanwhile. With `network` false it
+   * counts for the account alone, where it says nothing of who else tries from there.
+   */
+  failed(options?: { network?: boolean }): Promise<void>
   /** Nothing was found out: counts nothing. */
   abandoned(): void
 }
@@ -138,9 +141,13 @@ function createThrottle(
         }
         release()
       },
-      async failed() {
+      async failed({ network = true } = {}) {
         if (!settles()) return
-        const all = await count(counted, beforehand).finally(release)
+        const ofAccount = (buckets: readonly Bucket[]) => buckets.filter((one) => one !== source.bucket)
+        const [groups, first] = network
+          ? [counted, beforehand]
+          : [counted.map(ofAccount), beforehand && ofAccount(beforehand)]
+        const all = await count(groups, first).finally(release)
         tellNews(tried)
         if (!all) assertFree(binding, performance.now())
       },

@@ -47,6 +47,7 @@ export function createThrottledEverywhere(database: Database, log: FastifyBaseLo
 
   return {
     async fail(buckets) {
+      if (buckets.length === 0) return true
       const accounts = buckets.map(({ key }) => key().account)
       try {
         const rows = await database.query(statements.fail, [

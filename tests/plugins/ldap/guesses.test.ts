@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { type Answer, done, entry, startLyingDirectory } from '../../support/lying-directory.ts'
 import { startBeside, startServer } from '../../support/server.ts'
-import { authorizationUrl, goThrough, SEED } from '../../support/sign-in.ts'
+import { ALICE, authorizationUrl, BOB, goThrough, SEED } from '../../support/sign-in.ts'
 import { createUserAgent, type UserAgent } from '../../support/user-agent.ts'
 
 const BASE = 'dc=example,dc=org'
@@ -16,6 +16,7 @@ let isAway = false
 let atBind: Answer | undefined
 beforeEach(() => {
   binds = []
+  isAway = false
   atBind = undefined
 })
 
@@ -118,6 +119,16 @@ test('what the directory never heard counts nothing', async () => {
   for (let at = 0; at < 7; at++) expect(await trying('fay', RIGHT)).toBe(503)
   isAway = false
   await expect.poll(async () => trying('fay', RIGHT)).toBe(303)
+})
+
+test('while it is away the network of those who try is not at its limit for that, and each of their names is', async () => {
+  const here = stranger()
+  isAway = true
+  for (let at = 0; at < 41; at++) expect(await trying(`somebody-${at}`, RIGHT, here)).toBe(503)
+  let status = 503
+  while (status === 503) status = await trying(BOB.username, WRONG, here)
+  expect(status).toBe(429)
+  expect(await trying(ALICE.username, ALICE.password, here)).toBe(303)
 })
 
 test.each<[string, string, Answer]>([

@@ -606,7 +606,10 @@ test('what an upstream refuses itself is no answer that is made up, however many
       const { state } = await leave('one', agent, page)
       const query = new URLSearchParams({ state, error: 'unauthorized_client' }).toString()
       const told = await agent.get(`${server.url}/upstream/one/callback?${query}`)
-      expect([told.status, errorOn(told)]).toEqual([200, expect.stringContaining('We could not read the answer')])
+      expect([told.status, errorOn(told)]).toEqual([
+        200,
+        expect.stringContaining('We could not read the answer'),
+      ])
     }
   })
 })

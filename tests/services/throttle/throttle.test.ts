@@ -146,6 +146,16 @@ test('an attempt is settled once, and abandoning it counts nothing', async () =>
   expect(await failTimes(3, throttle, 'alice')).toEqual([0, 0, 429])
 })
 
+test('what says nothing of its network counts for the account alone', async () => {
+  const throttle = createThrottle({ ...LIMITS, everywhere: { failures: 20, recovery: 3600 } })
+  const failAlone = async (account: string | null): Promise<void> =>
+    (await throttle.attempt(account, HERE)).failed({ network: false })
+  for (const account of ['alice', 'alice', 'alice', 'bob', 'bob', 'bob', null]) await failAlone(account)
+  await expect(failAlone('alice')).rejects.toMatchObject({ status: 429 })
+  expect(await failTimes(3, throttle, 'carol')).toEqual([0, 0, 0])
+  expect(await failTimes(3, throttle, null)).toEqual([0, 0, 429])
+})
+
 test('a success forgives the account, not the network, and asks nothing where nothing failed', async () => {
   const throttle = createThrottle()
   const succeed = async () => (await throttle.attempt('alice', HERE)).succeeded()
