@@ -1,6 +1,8 @@
 /** Who a user is in the directory, on their page in the administration: whoever changes them there sees what is changed back. */
 import type { FastifyInstance } from 'fastify'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
+import type { AdminArea } from '../admin/sections.ts'
+import type { FormTarget } from '../pages/models.ts'
 import { isLeft, linkOfUser, type Links } from './links.ts'
 
 declare module '../pages/models.ts' {
@@ -10,11 +12,12 @@ declare module '../pages/models.ts' {
 }
 
 export interface UserInDirectory {
+  userId: string
   /** At the last look. */
   dn: string
   since: Date
-  /** The directory, and nobody here since, has disabled them. */
-  gone: boolean
+  /** Where the directory, and nobody here since, has disabled them; null elsewhere. Whom somebody here disables stays so when they are back. */
+  disable: FormTarget | null
   /** Those that its groups give and take. */
   roles: readonly string[]
 }
@@ -27,15 +30,16 @@ export async function addAdministration(
   links: Links,
 ): Promise<void> {
   await pages.add(PART, new URL('../../templates/admin-user-ldap.eta', import.meta.url))
-  admin.addUserPart({
+  const area: AdminArea = admin.addUserPart({
     name: 'ldap',
     part: PART,
-    async model(user): Promise<UserInDirectory | null> {
+    async model(user, call): Promise<UserInDirectory | null> {
       const record = await linkOfUser(links, user.id)
       if (record === null) return null
       const { value, createdAt } = record
       const roles = [...new Set(config.roles.map(({ role }) => role))]
-      return { dn: value.dn, since: new Date(createdAt), gone: isLeft(user, record), roles }
+      const disable = isLeft(user, record) ? area.target(call, '/user/disable', user.id) : null
+      return { userId: user.id, dn: value.dn, since: new Date(createdAt), disable, roles }
     },
   })
 }
