@@ -7,6 +7,7 @@ import type { NewEvent } from '../../src/events.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { chosenUsernameProblem, usernameKey } from '../../src/protocol/username.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { actAs, SERVER } from '../../src/services/audit/origin.ts'
 import { ADMIN, type User } from '../../src/services/users/user.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { isIn, type Person } from './directory.ts'
@@ -175,19 +176,22 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
     return user
   }
 
+  async function admit(person: Person): Promise<Account> {
+    const owner = await ownerOf(person)
+    const account = owner === null ? await register(person) : { user: owner }
+    if ('refused' in account) return account
+    const user = await renew(account.user, person)
+    // Whoever disabled them here has the last word, whatever the directory says.
+    if (user.disabled) return { refused: 'disabled' }
+    // Who has asked for their deletion is not changed any more.
+    return { user: user.deletesAt === null ? await update(user, person) : user }
+  }
+
   return {
     rolesOf,
     ownerOf,
-    async admit(person) {
-      const owner = await ownerOf(person)
-      const account = owner === null ? await register(person) : { user: owner }
-      if ('refused' in account) return account
-      const user = await renew(account.user, person)
-      // Whoever disabled them here has the last word, whatever the directory says.
-      if (user.disabled) return { refused: 'disabled' }
-      // Who has asked for their deletion is not changed any more.
-      return { user: user.deletesAt === null ? await update(user, person) : user }
-    },
+    // Not the doing of whoever was signed in with the browser before.
+    admit: async (person) => actAs(SERVER, async () => admit(person)),
     async update(user, person) {
       const now = await renew(user, person)
       return now.disabled || now.deletesAt !== null ? now : update(now, person)

@@ -5,7 +5,7 @@
  */
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { actAs } from '../../src/services/audit/origin.ts'
+import { actAs, SERVER } from '../../src/services/audit/origin.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { ADMIN, type User } from '../../src/services/users/user.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
@@ -37,8 +37,6 @@ export interface SyncReport {
   readonly failed: readonly string[]
 }
 
-/** Whatever is found out by the way is not the doing of whose request it was. */
-const SERVER = { kind: 'server', id: null } as const
 /** Users whose last look is remembered. */
 const REMEMBERED = 20_000
 /** So few may go at once whatever their share is. */

@@ -16,7 +16,8 @@ declare module 'fastify' {
   }
 }
 
-const SERVER: Actor = { kind: 'server', id: null }
+/** What is done of itself, and what is found out by the way, whoever's request is at work. */
+export const SERVER: Actor = { kind: 'server', id: null }
 const STRANGER: Actor = { kind: 'user', id: null }
 /** Told apart by what it is: an app may give its requests members of any name. */
 class Turned {

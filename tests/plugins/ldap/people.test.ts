@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Person } from '../../../plugins/ldap/directory.ts'
 import type { User } from '../../../src/doors/user.ts'
+import { actAs } from '../../../src/services/audit/origin.ts'
 import { startServer } from '../../support/server.ts'
 
 const { server } = await startServer({
@@ -72,4 +73,17 @@ test('an address by which somebody else signs in as their user name is verified 
   await oauth.users.delete(boss)
   await ldap.people.admit(personOf('gina', { email: boss }))
   expect(await whose()).toEqual({ email: boss, email_verified: true })
+})
+
+test('what a sign-in takes over is the server’s doing, whoever was signed in with the browser before', async () => {
+  const admit = async (name: string) =>
+    actAs({ kind: 'user', id: owner.id }, async () => ldap.people.admit(personOf('hedy', { name })))
+  const owner = await oauth.users.create({ username: 'signed-in-before' })
+  for (const name of ['Hedy', 'Hedy Lamarr']) await admit(name)
+  const { events } = await oauth.audit.list({ user: (await oauth.users.find('hedy'))!.id })
+  expect(events.map(({ type, actor }) => [type, actor.kind])).toEqual([
+    ['user.changed', 'server'],
+    ['user.upstream_linked', 'server'],
+    ['user.registered', 'server'],
+  ])
 })
