@@ -27,8 +27,7 @@ export async function setMembers(
 ): Promise<readonly string[]> {
   const wanted = await knownUsers(query, added)
   const given = await query(users.giveRole, [wanted, role])
-  if (given.some(({ roles }) => roles.length > MOST_ROLES))
-    throw membersError(`must have ${MOST_ROLES} roles at most`)
+  if (given.some(({ roles }) => roles.length > MOST_ROLES)) throw haveTooMany()
   const lost =
     members === undefined
       ? await query(users.takeRole, [removed.filter(isUuid), role])
@@ -49,13 +48,20 @@ export async function lockMembers(
   await query(users.lockThose, [ids, members === undefined ? NO_ROLE : role])
 }
 
-/** Each once. Throws `invalid_request` for one that is of no user. @internal */
-export async function knownUsers(query: Query, ids: readonly string[]): Promise<readonly string[]> {
+/** Each once. Throws `invalid_request` for one that is of no user, or has too many roles to get `role`. @internal */
+export async function knownUsers(
+  query: Query,
+  ids: readonly string[],
+  role?: string,
+): Promise<readonly string[]> {
   const asked = [...new Set(ids)]
   if (asked.length === 0) return []
   const found = await query(users.known, [asked.filter(isUuid)])
   if (found.length < asked.length) throw membersError('must be users here')
+  const others = found.filter(({ roles }) => role !== undefined && !roles.includes(role))
+  if (others.some(({ roles }) => roles.length >= MOST_ROLES)) throw haveTooMany()
   return asked
 }
 
 const membersError = (reason: string) => memberError('invalid_request', 'members', reason)
+const haveTooMany = () => membersError(`must have ${MOST_ROLES} roles at most`)

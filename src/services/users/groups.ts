@@ -123,7 +123,7 @@ export function createGroups({ database, audit, feed, doors }: GroupsOptions): G
       const group = await lock(query, id)
       if (group === undefined) return { result: false, changed: [] }
       judge?.(group)
-      const keeps = await knownUsers(query, members)
+      const keeps = await knownUsers(query, members, group.role)
       const role = displayName === undefined ? group.role : roleOf(displayName)
       const named = await query(records.find, [GROUP, keyOf(role)])
       if (named.some((other) => other.id !== id)) throw taken()

@@ -140,6 +140,10 @@ test('all but some are taken out in parts, each whole, and the rest of the chang
   // What is refused is refused before anybody is taken out.
   expect((await put('W/"another"', sent)).status).toBe(412)
   expect((await put(before, { ...sent, members: [{ value: staying }, { value: id }] })).status).toBe(400)
+  const roles = Array.from({ length: 500 }, (_, n) => `role-${n}`)
+  const full = (await oauth.users.create({ username: 'has-as-many-as-may-be', roles })).id
+  expect((await put(before, { ...sent, members: [{ value: staying }, { value: full }] })).status).toBe(400)
+  expect(await withRole(role)).toBe(MANY)
   expect((await put(before, { ...sent, displayName: 'The Other One' })).status).toBe(200)
   expect(await withRole('The-Other-One')).toBe(2)
   const parts = await server.database.query(
