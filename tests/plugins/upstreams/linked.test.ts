@@ -2,13 +2,11 @@
  * Linked sign-ins on the account: linked, used, told in the export, unlinked; and a server that is without the plugin.
  * @needs latchkey-upstreams
  */
-import { Client } from 'pg'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, goThrough, SEED } from '../../support/sign-in.ts'
 import { allow, answerAt, signInBy, startBelow, startUpstream, traveller } from '../../support/upstreams.ts'
-import { until } from '../../support/until.ts'
 import { createUserAgent, findForm } from '../../support/user-agent.ts'
 
 const { server, upstreams } = await startBelow(async (url) => [await startUpstream('corp', url, [ALICE])])
@@ -38,20 +36,15 @@ describe('a sign-in elsewhere', () => {
     const login = await who.here.get(`${server.url}/account/linked-sign-ins`)
     const page = await goThrough(who.here, login, { username, password: BOB.password })
     const address = await answerAt(who, await who.here.submit(page, 'link', { upstream: 'corp' }), ALICE)
-    const { database } = corp.server
-    const holder = new Client({ connectionString: database.url })
-    await holder.connect()
-    await holder.query('begin; lock table authorization_codes')
-    const answered = who.here.get(address)
-    await until(async () => {
-      const waiting = await database.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-      if (waiting.length === 0) throw new Error('the upstream is not asked yet')
+    const { authorizationCodes } = kernelOf(corp.server.server)
+    const find = authorizationCodes.find.bind(authorizationCodes)
+    const asked = vi.spyOn(authorizationCodes, 'find').mockImplementationOnce(async (code) => {
+      await sessions.endAll(id)
+      return find(code)
     })
-    await sessions.endAll(id)
-    await holder.end()
-    const { status, body } = await answered
+    onTestFinished(() => asked.mockRestore())
+    const { status, body } = await who.here.get(address)
+    expect(asked).toHaveBeenCalledTimes(1)
     expect([status, body]).toEqual([400, expect.not.stringContaining('It is linked')])
     expect(await users.waysIn(id)).toEqual(['password'])
     await users.delete(username)
