@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { NotNow, OutboundError } from '../../src/doors/outbound.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { isObject, parseJson } from '../../src/protocol/json.ts'
-import type { WaitingEventRow } from '../../src/store/security-events.ts'
+import type { ClaimedEventRow, WaitingEventRow } from '../../src/store/security-events.ts'
 import { KIND, type Queue } from './queue.ts'
 import type { Sets } from './sets.ts'
 import { PUSH, type Delivery, type Stream } from './stream.ts'
@@ -21,14 +21,21 @@ const MOST_SILENT = 2
 /** RFC 8935 §2.4, SSF 1.0 §8.1.4.1: of this one event, which will not be another one when it comes again. */
 const FINAL = new Set(['invalid_request', 'invalid_state'])
 
+interface Problem {
+  readonly jti: string
+  readonly error: Error
+  /** Whether it was put off before. */
+  readonly isKnown: boolean
+}
+
 /** What came of the events of a stream in one attempt. */
 interface Round {
   /** The id of the last one that was not taken. */
   after: string
-  /** Whether the receiver was asked at all. */
-  isAsked: boolean
+  /** The id of the last one; empty where the receiver was not asked at all. */
+  last: string
   taken: number
-  readonly problems: Error[]
+  readonly problems: Problem[]
 }
 
 export interface PushingParts {
@@ -64,20 +71,26 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
     return response.ok ? undefined : { status: response.status, err: await errOf(response) }
   }
 
-  async function pushOne(stream: Stream, { jti, claims }: WaitingEventRow, round: Round): Promise<void> {
+  async function pushOne(
+    stream: Stream,
+    { jti, claims, attempts }: ClaimedEventRow,
+    round: Round,
+  ): Promise<void> {
     const { id, client, delivery } = stream
+    const problem = (error: Error): Problem => ({ jti, error, isKnown: attempts > 0 })
     let isDone = false
-    round.isAsked = true
+    round.last = jti
     try {
       const { status = 0, err = '' } = (await push(delivery, claims)) ?? {}
       const isRefused = status === 400 && FINAL.has(err)
       isDone = status === 0 || isRefused
       if (status === 0) round.taken++
       else if (isRefused) log.warn({ client, jti, refusal: err }, 'a receiver refused a security event')
-      else round.problems.push(new Error(`it answered with ${status}${err === '' ? '' : `: ${err}`}`))
+      else
+        round.problems.push(problem(new Error(`it answered with ${status}${err === '' ? '' : `: ${err}`}`)))
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error
-      round.problems.push(error)
+      round.problems.push(problem(error))
     } finally {
       // Where that fails, too, it lapses.
       if (isDone) await queue.remove(id, [jti])
@@ -89,38 +102,59 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
     round.after = former !== undefined && former > jti ? former : jti
   }
 
+  /** One after the other; the stream where some may be left for the next attempt, and null where none is. */
+  async function pushAll(client: string, id: string, round: Round): Promise<Stream | null> {
+    const until = performance.now() + BUDGET
+    for (let isFirst = true; ; isFirst = false) {
+      const stream = await pushing(client, id)
+      const row = stream === null ? 'none' : await queue.claim(stream, round.after)
+      if (stream === null || row === 'none') return null
+      if (row === 'busy' && isFirst) throw new NotNow('another process pushes the events of this stream')
+      if (row === 'busy') return stream
+      await pushOne(stream, row, round)
+      if (!hasPatience(round) || performance.now() > until) return stream
+    }
+  }
+
   oauth.deliver({
     kind: KIND,
     payload: Type.Object({ client: Type.String(), stream: Type.String() }),
     async deliver({ client, stream: id }) {
-      const until = performance.now() + BUDGET
-      const round: Round = { after: '', isAsked: false, taken: 0, problems: [] }
-      for (let isFirst = true; ; isFirst = false) {
-        const stream = await pushing(client, id)
-        const row = stream === null ? 'none' : await queue.claim(stream, round.after)
-        if (stream === null || row === 'none') {
-          reached.delete(id)
-          break
-        }
-        if (row === 'busy' && isFirst) throw new NotNow('another process pushes the events of this stream')
-        if (row !== 'busy') {
-          await pushOne(stream, row, round)
-          if (hasPatience(round) && performance.now() <= until) continue
-        }
-        // The rest is for the next attempt: at once, unless this one failed.
-        if (round.problems.length > 0) reached.set(id, round.after)
-        else await queue.wake(stream)
-        break
-      }
-      const [problem] = round.problems
-      if (problem !== undefined) throw problem
-      return round.isAsked ? `${round.taken} taken` : null
+      const round: Round = { after: '', last: '', taken: 0, problems: [] }
+      const rest = await pushAll(client, id, round)
+      const fault = faultOf(round)
+      if (fault === undefined || rest === null) reached.delete(id)
+      else reached.set(id, round.after)
+      if (fault !== undefined) throw fault
+      if (round.problems.length > 0) await putOff(client, id, round)
+      if (rest !== null) await queue.goOn(rest)
+      return textOf(round)
     },
   })
+
+  async function putOff(client: string, id: string, { problems, last }: Round): Promise<void> {
+    await queue.putOff({ client, id }, last)
+    for (const { jti, error: err, isKnown } of problems)
+      if (!isKnown)
+        log.warn(
+          { client, jti, err },
+          'a receiver took other security events and not this one, which is sent again later',
+        )
+  }
+}
+
+/** Why the receiver fails: undefined where it took something, or was sent only what it had not taken before while it took others. */
+function faultOf({ taken, problems }: Round): Error | undefined {
+  return taken > 0 ? undefined : problems.find(({ isKnown }) => !isKnown)?.error
+}
+
+/** Null where that says nothing of the receiver. */
+function textOf({ last, taken, problems }: Round): string | null {
+  return last === '' || (taken === 0 && problems.length > 0) ? null : `${taken} taken`
 }
 
 function hasPatience({ problems }: Round): boolean {
-  const silent = problems.filter((problem) => problem instanceof OutboundError)
+  const silent = problems.filter(({ error }) => error instanceof OutboundError)
   return problems.length < MOST_REFUSED && silent.length < MOST_SILENT
 }
 

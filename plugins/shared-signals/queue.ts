@@ -8,7 +8,13 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { firstUuidAt } from '../../src/protocol/uuid.ts'
 import { recordChanges } from '../../src/store/changes.ts'
-import { FIRST, LAST, statements, type WaitingEventRow } from '../../src/store/security-events.ts'
+import {
+  FIRST,
+  LAST,
+  statements,
+  type ClaimedEventRow,
+  type WaitingEventRow,
+} from '../../src/store/security-events.ts'
 import type { Query } from '../../src/store/statement.ts'
 import type { Stream } from './stream.ts'
 
@@ -21,13 +27,20 @@ export interface Queued {
 export interface Queue {
   /** Stores those that are not there yet, and has them told soon, where their stream is enabled then. */
   add(events: readonly Queued[]): Promise<void>
-  /** Has what waits told, as of a stream that is enabled again: at once, also where its receiver has failed before. */
+  /** Has all that waits told, as of a stream that is enabled again: at once, also where its receiver has failed before. */
   wake(stream: Stream): Promise<void>
+  /** Has told what waits and is not put off. */
+  goOn(stream: Stream): Promise<void>
   /** Lets its receiver be tried at once, though it has failed before: somebody says that it is mended, or asks. */
   relieve(stream: Stream): Promise<void>
-  /** The first behind the id `after`, as `list` has them; `none` where none is left, and `busy` while another process is at one of this stream. */
-  claim(stream: Stream, after: string): Promise<WaitingEventRow | 'none' | 'busy'>
+  /**
+   * The first behind the id `after`, as `list` has them, that is not put off; `none` where none is left, and `busy` while another process is at one of this
+   * stream.
+   */
+  claim(stream: Stream, after: string): Promise<ClaimedEventRow | 'none' | 'busy'>
   release(stream: string, jti: string): Promise<void>
+  /** Those up to the id `last` are pushed again later, by themselves, while all others go on: in a second at first, and in an hour at last. */
+  putOff(stream: Pick<Stream, 'client' | 'id'>, last: string): Promise<void>
   /** Of a stream that is not enabled, only what is said of the stream itself. */
   list(stream: Stream, most: number): Promise<readonly WaitingEventRow[]>
   remove(stream: string, jtis: readonly string[]): Promise<void>
@@ -94,6 +107,13 @@ export function createQueue(fastify: FastifyInstance): Queue {
     relieve,
     async wake(stream) {
       await relieve(stream)
+      await database.transaction(async (query) => {
+        await query(statements.anew, [stream.id])
+        await tell(query, [stream])
+      })
+      await announce([stream])
+    },
+    async goOn(stream) {
       await database.transaction(async (query) => tell(query, [stream]))
       await announce([stream])
     },
@@ -106,6 +126,14 @@ export function createQueue(fastify: FastifyInstance): Queue {
     },
     async release(stream, jti) {
       await database.query(statements.release, [stream, jti])
+    },
+    async putOff(stream, last) {
+      await database.transaction(async (query) => {
+        const [row] = await query(statements.putOff, [stream.id, last])
+        const pause = row?.pause ?? null
+        if (pause !== null) await outbox.enqueueBy(query, [pushOf(stream)], pause)
+      })
+      await outbox.announce()
     },
     list: async (stream, most) => database.query(statements.list, [stream.id, most, endOf(stream)]),
     async remove(stream, jtis) {
@@ -126,6 +154,6 @@ function endOf({ status }: Stream): string {
   return status === 'enabled' ? LAST : FIRST
 }
 
-function pushOf({ client, id }: Stream): Enqueued {
+function pushOf({ client, id }: Pick<Stream, 'client' | 'id'>): Enqueued {
   return { kind: KIND, recipient: client, payload: { client, stream: id } }
 }

@@ -46,10 +46,10 @@ export function createSetStatus({ streams, queue }: StatusParts): SetStatus {
     )
     // Of a disabled one nothing is held, and what a process stored while it was being disabled is not told later. What happened since is.
     if (status === 'disabled' || former.status === 'disabled') await queue.clear(id, now)
-    if (isTold) {
+    if (isTold)
       await queue.add([queuedOfStream(stream, { type: STREAM_UPDATED, payload: said, isAhead: true })])
-      await queue.relieve(stream)
-    } else if (status === 'enabled') await queue.wake(stream)
+    if (status === 'enabled') await queue.wake(stream)
+    else if (isTold) await queue.relieve(stream)
     return stream
   }
 }

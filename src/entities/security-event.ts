@@ -13,6 +13,10 @@ const SecurityEventSchema = defineEntity({
     claims: p.json<Record<string, unknown>>(),
     /** Until then a process is pushing it, or was killed while it did. */
     claimedUntil: p.datetime().nullable(),
+    /** Of those in which it was not taken while others were. */
+    attempts: p.integer().default(0),
+    /** Not pushed again before; null where it was not put off. */
+    dueAt: p.datetime().nullable(),
     /** No receiver came for it until then. */
     expiresAt: p.datetime().defaultRaw("(now() + '7 days'::interval)").index(),
   },

@@ -51,6 +51,7 @@ import { Migration20261130000200_users_with_roles } from './Migration20261130000
 import { Migration20261130000300_upstream_kinds } from './Migration20261130000300_upstream_kinds.ts'
 import { Migration20261130000400_security_events } from './Migration20261130000400_security_events.ts'
 import { Migration20261201000010_changes_written } from './Migration20261201000010_changes_written.ts'
+import { Migration20261201000100_security_event_attempts } from './Migration20261201000100_security_event_attempts.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -105,4 +106,5 @@ export const migrations = [
   Migration20261130000300_upstream_kinds,
   Migration20261130000400_security_events,
   Migration20261201000010_changes_written,
+  Migration20261201000100_security_event_attempts,
 ]

@@ -21,11 +21,12 @@ const CLAIMED = ['id', 'kind', 'recipient', 'payload', 'attempts', 'enqueuedAt']
 const LISTED = ['id', 'kind', 'recipient', 'enqueuedAt', 'triesUntil', 'attempts', 'lastError'] as const
 
 export const statements = {
-  /** Ids $1, kinds $2, recipients $3, payloads $4. */
+  /** Ids $1, kinds $2, recipients $3, payloads $4; due in $5 seconds. */
   enqueue: statement('outbox-enqueue', (table) => {
     const entry = table(OutboxEntry)
     const columns = ENQUEUED.map((one) => entry.column(one)).join(', ')
-    return `insert into ${entry.name} (${columns}) select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])`
+    return `insert into ${entry.name} (${columns}, ${entry.column('dueAt')})
+      select *, now() + make_interval(secs => $5) from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])`
   }),
   /** A row where there are $1 or more of the kinds $2, also given up. */
   crowded: statement<{ crowded: true }>('outbox-crowded', (table) => {

@@ -3,17 +3,18 @@ import { PluginRecord } from '../entities/plugin-record.ts'
 import { RemovedSubject } from '../entities/removed-subject.ts'
 import { SecurityEvent } from '../entities/security-event.ts'
 import { counting, type Removed } from './expired.ts'
-import { statement } from './statement.ts'
+import { statement, type Table } from './statement.ts'
 
 export type WaitingEventRow = Pick<SecurityEvent, 'jti' | 'claims'>
 
-interface Busy {
-  jti: null
-  claims: null
-}
+export type ClaimedEventRow = WaitingEventRow & Pick<SecurityEvent, 'attempts'>
+
+type Busy = Record<keyof ClaimedEventRow, null>
 
 /** Rows that one statement removes at most. */
 const TRIMMED = 500
+/** Seconds between two tries of what was put off, at most. */
+const LONGEST_PAUSE = 3600
 
 /** How the ids begin of what comes before all others, as it is of the stream itself; where those of the others begin, and end. */
 export const AHEAD = '00000000.'
@@ -37,17 +38,18 @@ export const statements = {
       select ${jti} from ${event.name} where ${stream} = $1 and ${jti} >= '${FIRST}' order by ${jti} desc offset $2::int limit ${TRIMMED}))`)
   }),
   /**
-   * The first behind $2 and before $4, for $3 seconds; while another one of the stream is claimed, since they go in their order, a row without one. No row where
+   * The first behind $2 and before $4 that is not put off, for $3 seconds; while another one of the stream is claimed, since they go in their order, a row without one. No row where
    * none is left.
    */
-  claim: statement<WaitingEventRow | Busy>('security-event-claim', (table) => {
+  claim: statement<ClaimedEventRow | Busy>('security-event-claim', (table) => {
     const event = table(SecurityEvent)
     const [stream, jti, until] = [event.column('stream'), event.column('jti'), event.column('claimedUntil')]
-    return `with first as (select ${jti} as one from ${event.name} where ${stream} = $1 and ${jti} > $2 and ${jti} < $4 order by ${jti} limit 1),
+    return `with first as (select ${jti} as one from ${event.name}
+        where ${stream} = $1 and ${jti} > $2 and ${jti} < $4 and ${isDue(event)} order by ${jti} limit 1),
       claimed as (update ${event.name} set ${until} = now() + make_interval(secs => $3)
         where ${stream} = $1 and ${jti} = (select one from first) and (${until} is null or ${until} <= now())
           and not exists (select from ${event.name} where ${stream} = $1 and ${until} > now())
-        returning ${event.columns('jti', 'claims')})
+        returning ${event.columns('jti', 'claims', 'attempts')})
       select claimed.* from first left join claimed on true`
   }),
   release: statement('security-event-release', (table) => {
@@ -80,6 +82,28 @@ export const statements = {
       cross join lateral (select from ${event.name} where ${stream} = wanted.one limit $2) waiting
       group by wanted.one`
   }),
+  /** What was put off is as new. */
+  anew: statement('security-events-anew', (table) => {
+    const event = table(SecurityEvent)
+    const dueAt = event.column('dueAt')
+    return `update ${event.name} set ${event.column('attempts')} = 0, ${dueAt} = null
+      where ${event.column('stream')} = $1 and ${dueAt} is not null`
+  }),
+  /**
+   * Puts off those up to the id $2 that are not yet, twice as long as the least of their last pauses: for so many seconds, by the clock of the transaction. Null
+   * where there are none.
+   */
+  putOff: statement<{ pause: number | null }>('security-events-put-off', (table) => {
+    const event = table(SecurityEvent)
+    const [stream, jti, attempts] = [event.column('stream'), event.column('jti'), event.column('attempts')]
+    return `with due as (select ${jti} as one, ${attempts} as tried from ${event.name}
+        where ${stream} = $1 and ${jti} <= $2 and ${isDue(event)}),
+      pause as materialized (select least(power(2, least(min(tried), 20)), ${LONGEST_PAUSE}) * (0.5 + random()) as seconds from due),
+      put as (update ${event.name} set ${attempts} = ${attempts} + 1,
+          ${event.column('dueAt')} = now() + make_interval(secs => (select seconds from pause))
+        where ${stream} = $1 and ${jti} = any(array(select one from due)))
+      select seconds as "pause" from pause`
+  }),
   /** The subject $2, unless there are $3. No row where no record of the kind $4 has the stream for its key, or it is just being deleted. */
   removeSubject: statement<{ full: boolean }>('removed-subject-add', (table) => {
     const [removed, record] = [table(RemovedSubject), table(PluginRecord)]
@@ -104,4 +128,9 @@ export const statements = {
     const removed = table(RemovedSubject)
     return `delete from ${removed.name} where ${removed.column('stream')} = $1`
   }),
+}
+
+function isDue(event: Table<SecurityEvent>): string {
+  const dueAt = event.column('dueAt')
+  return `(${dueAt} is null or ${dueAt} <= now())`
 }

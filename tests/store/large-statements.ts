@@ -198,7 +198,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'spent-handles-expired': [[], REMOVAL],
   'handle-spend': [['hash', later], 1],
   'figures-counts': [[1001], 3 * 1001],
-  'outbox-enqueue': [[[UUID], ['kind'], ['somebody'], ['sealed']], 0],
+  'outbox-enqueue': [[[UUID], ['kind'], ['somebody'], ['sealed'], 0], 0],
   // Of all that there is, as few as it holds.
   'outbox-crowded': [[100_000, ['mail']], 100_000],
   'outbox-claim': [['mail', 30, 10, 4, 2, ['somebody'], [1], ''], 60],
@@ -230,6 +230,8 @@ export const questions: Readonly<Record<string, Question>> = {
   'security-events-remove': [['stream-1', ['jti-1', 'jti-2']], 8],
   'security-events-clear': [['stream-1', null], 2 * WAITING],
   'security-events-count': [[['stream-1', 'stream-2'], 501], 4 * 501],
+  'security-events-anew': [['stream-1'], 2 * WAITING],
+  'security-events-put-off': [['stream-1', 'z'], 4 * WAITING],
   'security-events-expired': [[], REMOVAL],
   'removed-subject-add': [['stream-1', 'subject-1', 100_000, 'event-stream'], 2 * WAITING],
   'removed-subject-delete': [['stream-1', 'subject-1'], 2],

@@ -47,8 +47,8 @@ export interface Outbox {
 export interface OutboxTrail {
   /** What these events enqueue, stored in the transaction of `query`; returns whether there was anything. */
   follow(query: Query, events: readonly AuditEvent[]): Promise<boolean>
-  /** The same of what no event stands for. */
-  enqueueBy(query: Query, things: readonly Enqueued[]): Promise<boolean>
+  /** The same of what no event stands for: due in so many seconds, by the clock of the transaction. */
+  enqueueBy(query: Query, things: readonly Enqueued[], pause?: number): Promise<boolean>
   /** The same by an entity manager. */
   followBy(em: EntityManager, events: readonly AuditEvent[]): boolean
   /** The same of an event that has no transaction. */
@@ -115,10 +115,10 @@ export function createOutbox(options: OutboxOptions): Outbox & OutboxTrail {
     )
   }
 
-  async function store(query: Query, rows: ReturnType<typeof rowsOf>): Promise<boolean> {
+  async function store(query: Query, rows: ReturnType<typeof rowsOf>, pause = 0): Promise<boolean> {
     if (rows.length === 0) return false
     const columns = ENQUEUED.map((column) => rows.map((row) => row[column]))
-    await query(statements.enqueue, columns)
+    await query(statements.enqueue, [...columns, pause])
     await recordChange(query, 'delivery', '')
     return true
   }
@@ -163,7 +163,7 @@ export function createOutbox(options: OutboxOptions): Outbox & OutboxTrail {
       for (const type of all)
         enqueuers.set(type, [...(enqueuers.get(type) ?? []), enqueuer as unknown as Enqueuer<EventType>])
     },
-    enqueueBy: async (query, things) => store(query, things.map(rowOf)),
+    enqueueBy: async (query, things, pause) => store(query, things.map(rowOf), pause),
     follow: async (query, events) => enqueuers.size > 0 && store(query, rowsOf(events)),
     followBy(em, events) {
       const rows = enqueuers.size > 0 ? rowsOf(events) : []
