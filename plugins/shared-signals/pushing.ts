@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { NotNow, OutboundError } from '../../src/doors/outbound.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { isObject, parseJson } from '../../src/protocol/json.ts'
 import type { ClaimedEventRow, WaitingEventRow } from '../../src/store/security-events.ts'
@@ -130,6 +131,13 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
       if (rest !== null) await queue.goOn(rest)
       return textOf(round)
     },
+  })
+
+  kernelOf(fastify).janitor.add('stalledStreams', async () => {
+    const pushed = (await streams.list()).filter(({ delivery }) => delivery.method === PUSH)
+    const stalled = await queue.stalled(pushed)
+    for (const stream of stalled) await queue.goOn(stream)
+    return stalled.length
   })
 
   async function putOff(client: string, id: string, { problems, last }: Round): Promise<void> {

@@ -46,6 +46,8 @@ export interface Queue {
   remove(stream: string, jtis: readonly string[]): Promise<void>
   /** All that happened before `until`, in milliseconds since the epoch. */
   clear(stream: string, until: number): Promise<void>
+  /** Those of `streams`, all by push, for which something waits to be pushed, and no delivery does that any more: each is given up after a day. */
+  stalled(streams: readonly Stream[]): Promise<readonly Stream[]>
   /** How many wait, by stream; 501 stands for more. */
   counts(streams: readonly string[]): Promise<ReadonlyMap<string, number>>
 }
@@ -141,6 +143,12 @@ export function createQueue(fastify: FastifyInstance): Queue {
     },
     async clear(stream, until) {
       await database.query(statements.clear, [stream, firstUuidAt(until)])
+    },
+    async stalled(streams) {
+      const columns = [streams.map(({ id }) => id), streams.map(endOf), streams.map(({ client }) => client)]
+      const rows = await database.query(statements.stalled, [...columns, KIND])
+      const found = new Set(rows.map(({ stream }) => stream))
+      return streams.filter(({ id }) => found.has(id))
     },
     async counts(streams) {
       const rows = await database.query(statements.counts, [streams, MOST_COUNTED])

@@ -15,6 +15,8 @@ import type { Statement } from '../store/statement.ts'
 import { createBackgroundLoop } from './background-loop.ts'
 
 export interface Janitor {
+  /** From the next round on, beside the `endings` that it was made with. */
+  add(name: string, ending: () => Promise<number>): void
   /**
    * Removes all there is, unless its time is up before; returns how many rows, by what they are. Takes no rests. Throws what fails, once the
    * rest is removed.
@@ -48,6 +50,10 @@ export interface JanitorOptions {
 
 /** Milliseconds between a round that left something over and the next one, more or less. */
 const PAUSE = 1000
+/** What somebody still waited for. */
+const LOST: Readonly<Record<string, string>> = {
+  securityEvents: 'security events expired before their receivers took them',
+}
 /** Seconds: for clocks that differ, and for tokens from before somebody made their lifetime shorter. */
 const SLACK = 86_400
 /** Milliseconds: a timer of Node with a longer one goes off at once. */
@@ -70,11 +76,12 @@ export function createJanitor(options: JanitorOptions): Janitor {
     interval,
     longestLifetime,
     auditExpire,
-    endings = {},
+    endings: given = {},
     budget = 30_000,
     rest: usual = 8,
   } = options
   const stopping = new AbortController()
+  const endings = { ...given }
   let failing = false
   /** Rounds in a row that left something over. */
   let behind = 0
@@ -165,6 +172,10 @@ export function createJanitor(options: JanitorOptions): Janitor {
       sweeps = unfinished
     }
     behind = sweeps.length > 0 ? behind + 1 : 0
+    for (const [name, text] of Object.entries(LOST)) {
+      const count = running.counts[name] ?? 0
+      if (count > 0) log.warn({ count }, text)
+    }
     if (failures.length > 0) throw failures[0]
     return running.counts
   }
@@ -187,6 +198,7 @@ export function createJanitor(options: JanitorOptions): Janitor {
   const loop = createBackgroundLoop(roundAndReport, delay)
 
   return {
+    add: (name, ending) => void (endings[name] = ending),
     round: async () => round(),
     start() {
       if (interval > 0) loop.start()

@@ -15,7 +15,7 @@ import { misfitOfSecretKey } from './database/data-dir.ts'
 import { createDirectory, type Directory } from './directory.ts'
 import { createArgon2id } from './hashing/argon2id.ts'
 import { createHashingQueue } from './hashing/hashing-queue.ts'
-import { createJanitor } from './janitor.ts'
+import { createJanitor, type Janitor } from './janitor.ts'
 import { createKeyServices, type KeyServices } from './keys/key-services.ts'
 import { createSecretBox, type SecretBox } from './keys/secret-box.ts'
 import { createLanguages, type Languages } from './languages/languages.ts'
@@ -61,6 +61,7 @@ export interface Kernel
   readonly mail: OwnMailer
   readonly seeder: Seeder
   readonly fetch: Fetch
+  readonly janitor: Pick<Janitor, 'add' | 'round'>
   readonly outbox: Outbox & Pick<OutboxTrail, 'enqueueBy' | 'announce'>
   /** Not started with the others: by who listens. */
   readonly courier: Courier
@@ -221,6 +222,7 @@ export function createKernel(
       ...createHashersAtStart({ box, rules, production, log }),
     }),
     fetch,
+    janitor: cleaner,
     outbox,
     courier,
     recipients,

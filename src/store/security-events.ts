@@ -1,4 +1,5 @@
 /** Security events that wait for a stream's receiver: taken by one process at a time, or asked for by the receiver. */
+import { OutboxEntry } from '../entities/outbox-entry.ts'
 import { PluginRecord } from '../entities/plugin-record.ts'
 import { RemovedSubject } from '../entities/removed-subject.ts'
 import { SecurityEvent } from '../entities/security-event.ts'
@@ -21,7 +22,7 @@ export const AHEAD = '00000000.'
 export const FIRST = '00000001'
 export const LAST = 'z'
 
-/** In each but `add` and `counts`, $1 is the stream. */
+/** In each but `add`, `counts` and `stalled`, $1 is the stream. */
 export const statements = {
   /** Streams $1, ids $2, claims $3. What is there already stays: who stores it may do so again. */
   add: statement('security-events-add', (table) => {
@@ -103,6 +104,14 @@ export const statements = {
           ${event.column('dueAt')} = now() + make_interval(secs => (select seconds from pause))
         where ${stream} = $1 and ${jti} = any(array(select one from due)))
       select seconds as "pause" from pause`
+  }),
+  /** Those of the streams $1 for which something waits before $2 that is due, of whose clients $3 no delivery of the kind $4 waits to be tried. */
+  stalled: statement<Pick<SecurityEvent, 'stream'>>('security-events-stalled', (table) => {
+    const [event, entry] = [table(SecurityEvent), table(OutboxEntry)]
+    return `select wanted.one as "stream" from unnest($1::text[], $2::text[], $3::text[]) as wanted (one, before, client)
+      where exists (select from ${event.name} where ${event.column('stream')} = one and ${event.column('jti')} < before and ${isDue(event)})
+        and not exists (select from ${entry.name}
+          where ${entry.column('kind')} = $4 and ${entry.column('recipient')} = client and ${entry.column('givenUpAt')} is null)`
   }),
   /** The subject $2, unless there are $3. No row where no record of the kind $4 has the stream for its key, or it is just being deleted. */
   removeSubject: statement<{ full: boolean }>('removed-subject-add', (table) => {

@@ -51,6 +51,15 @@ test('one round removes all there is, and no statement more than 500 rows', asyn
   }) // prettier-ignore
 })
 
+test('what somebody still waited for does not go without a word', async () => {
+  const { log, output } = recordingLog()
+  for (const table of TABLES) await fill(rows, table, [...repeat(3, DEAD), ...repeat(3, ALIVE)])
+  const told = () => output().match(/"count":.*/g) ?? []
+  await janitorOf(database, { log }).round()
+  await janitorOf(database, { log }).round()
+  expect(told()).toEqual([expect.stringContaining('"count":3,"msg":"security events expired before their receivers took them"')])
+}) // prettier-ignore
+
 test('three at once remove each row once and disturb nobody', async () => {
   const living = { ...deadFamily(), refresh: DAY }
   for (const table of TABLES) await fill(rows, table, [...repeat(2000, DEAD), ...repeat(7, ALIVE)])

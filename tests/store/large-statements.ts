@@ -230,6 +230,10 @@ export const questions: Readonly<Record<string, Question>> = {
   'security-events-remove': [['stream-1', ['jti-1', 'jti-2']], 8],
   'security-events-clear': [['stream-1', null], 2 * WAITING],
   'security-events-count': [[['stream-1', 'stream-2'], 501], 4 * 501],
+  'security-events-stalled': [
+    [['stream-1', 'stream-2'], ['z', 'z'], ['app-1', 'app-2'], 'security-events'],
+    12,
+  ],
   'security-events-anew': [['stream-1'], 2 * WAITING],
   'security-events-put-off': [['stream-1', 'z'], 4 * WAITING],
   'security-events-expired': [[], REMOVAL],

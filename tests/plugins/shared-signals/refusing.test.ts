@@ -22,10 +22,11 @@ const receiver = await startReceiver(({ url, body }, response) => {
   return response.writeHead(jti.startsWith('refused') ? 500 : 202).end()
 })
 const origin = `http://127.0.0.1:${receiver.port}`
-const NAMES = ['refusing', 'one', 'slow', 'silent', 'busy']
+const NAMES = ['refusing', 'one', 'slow', 'silent', 'busy', 'stalled', 'held']
 const server = await signals.startSignals(
   NAMES.map((name) => signals.app(name)),
-  { UNSAFE_OUTBOUND_ORIGINS: origin },
+  // Nobody tries anything by itself.
+  { UNSAFE_OUTBOUND_ORIGINS: origin, OIDC_JANITOR_INTERVAL: 0 },
 )
 const { queue, streams } = server.server.sharedSignals
 const claim = vi.spyOn(queue, 'claim')
@@ -154,3 +155,18 @@ test('while another process is at a stream nothing is done, nor is it taken for 
   await until(() => expect(cameTo('busy')).not.toEqual([]))
   await become('paused')
 })
+
+test('what waits is pushed also when all deliveries of it were given up, as after a day; what is held is not', async () => {
+  const { id, become } = await streamOf('stalled')
+  const held = await streamOf('held', 'paused')
+  await server.database.query(`insert into outbox (id, kind, recipient, payload, tries_until, given_up_at)
+    values (gen_random_uuid(), 'security-events', 'stalled', 'sealed', now(), now())`)
+  for (const stream of [id, held.id]) await store(stream, ['one'])
+  const { janitor } = kernelOf(server.server)
+  expect((await janitor.round())['stalledStreams']).toBe(1)
+  await until(() => expect(cameTo('stalled')).toEqual(['one']))
+  await until(async () => expect(await deliveriesTo('stalled')).toBe(0))
+  expect((await janitor.round())['stalledStreams']).toBe(0)
+  expect(cameTo('held')).toEqual([])
+  await become('paused')
+}) // prettier-ignore
