@@ -55,7 +55,13 @@ export function addFanOut(fastify: FastifyInstance, { streams, queue, subjects }
     return signalsFor(client.clientId, cause)
       .filter(({ type }) => delivered.has(type))
       .map((signal) =>
-        queuedOf(stream, { cause: cause.id, subject: subjectOf(cause, client, signal), now, ...signal }),
+        queuedOf(stream, {
+          cause: cause.id,
+          subject: subjectOf(cause, client, signal),
+          now,
+          at: cause.at,
+          ...signal,
+        }),
       )
   }
 

@@ -33,20 +33,29 @@ export interface Said {
   /** The URI of the event type. */
   readonly type: string
   readonly payload: Bag
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch: when it is said, and when it happened, where that may have been before. */
   readonly now: number
+  readonly at?: number
   /** Whether it comes before all that waits, and also while the stream is not enabled. */
   readonly isAhead?: boolean
 }
 
 /** No `sub` and no `exp` (SSF 1.0 §4.1). */
 export function queuedOf(stream: Stream, said: Said): Queued {
-  const { cause, place, subject, type, payload, now, isAhead = false } = said
+  const { cause, place, subject, type, payload, now, at, isAhead = false } = said
   const jti = `${isAhead ? AHEAD : ''}${cause}.${String(place).padStart(3, '0')}.${stream.id}`
-  const iat = Math.floor(now / 1000)
   return {
     stream,
-    claims: { jti, iat, aud: stream.client, txn: cause, sub_id: subject, events: { [type]: payload } },
+    claims: {
+      jti,
+      iat: Math.floor(now / 1000),
+      // RFC 8417 §2.2. Events of RISC say it nowhere else.
+      ...(at === undefined ? {} : { toe: Math.floor(at / 1000) }),
+      aud: stream.client,
+      txn: cause,
+      sub_id: subject,
+      events: { [type]: payload },
+    },
   }
 }
 

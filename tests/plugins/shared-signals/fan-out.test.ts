@@ -105,6 +105,24 @@ async function deliver(user: string, type: string, ago = 0, clients: readonly ob
   await delivery.deliver(cause, { id: cause.id, attempt: 1, enqueuedAt: at })
 }
 
+test('each event says when that happened, whenever it is told', async () => {
+  const HOUR = 3_600_000
+  const user = await person('late')
+  const before = Math.floor(Date.now() / 1000)
+  // As if this process had the clock of an hour ago.
+  await deliver(user, 'user.disabled', -HOUR, [{ client: 'second', sids: [] }])
+  const { call, id } = streams.get('second')!
+  const { body } = await call('POST', `/poll/${id}`, { returnImmediately: true })
+  const told = Object.values<string>(body.sets).map((set) => decodeJwt(set))
+  expect(told.map(({ events }) => Object.keys(events as object)[0])).toEqual([signals.SESSION_REVOKED, signals.ACCOUNT_DISABLED])
+  for (const { toe, iat } of told) {
+    expect(Number.isInteger(toe)).toBe(true)
+    expect(toe).toBeGreaterThanOrEqual(before + HOUR / 1000)
+    expect(iat).toBeLessThan(before + HOUR / 1000)
+  }
+  await heardBy('second')
+}) // prettier-ignore
+
 test('what a former client of the name had of somebody is not told to who has the name now', async () => {
   const HOUR = 3_600_000
   const authorize = async (user: string, ago: string) =>
