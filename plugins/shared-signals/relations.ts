@@ -10,8 +10,10 @@ import type { Cause } from './events.ts'
 /** Those of `clients` that the user of the cause is or was known to. */
 export type RelatedClients = (cause: Cause, clients: readonly Client[]) => Promise<ReadonlySet<string>>
 
-/** Pages of a hundred: of what somebody uses, and of what happened to them. */
+/** Pages of a hundred: of what somebody uses. */
 const MOST_PAGES = 10
+/** Pages of what happened to them: half a million events, which take two seconds. */
+const MOST_LOGGED = 100
 const PAGE = 100
 /** Types of events that name a client of whom they are about: the others are many, as each refresh is one. */
 const TELLING = [...ENDINGS, 'consent.given']
@@ -39,7 +41,7 @@ export function createRelatedClients(fastify: FastifyInstance): RelatedClients {
       after = connected.at(-1)!.clientId
     }
     let before: string | undefined
-    for (let page = 0; page < MOST_PAGES && !isAll(); page++) {
+    for (let page = 0; page < MOST_LOGGED && !isAll(); page++) {
       const { events, next } = await audit.list({ user, type: TELLING }, { before, limit: PAGE })
       for (const event of events)
         for (const id of event.user === user ? clientsOf(event) : []) add(id, event.at)
