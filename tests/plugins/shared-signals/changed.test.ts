@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts'
 const receiver = await startReceiver((_request, response) => response.writeHead(202).end())
 const origin = `http://127.0.0.1:${receiver.port}`
 const push = { method: signals.PUSH, endpoint_url: `${origin}/events` }
-const NAMES = ['resumed', 'asking', 'enabled', 'anew', 'gone', 'whole', 'ended', 'unreadable']
+const NAMES = ['resumed', 'asking', 'enabled', 'anew', 'gone', 'whole', 'ended', 'unreadable', 'reader']
 const server = await signals.startSignals(
   NAMES.map((name) => signals.app(name)),
   { UNSAFE_OUTBOUND_ORIGINS: origin },
@@ -162,4 +162,31 @@ test('a stream that no SECRET_KEY fits any more keeps no other from hearing, and
   expect((await call('GET', '/stream')).body).toEqual([])
   expect(await signals.streamOf(call)).not.toBe(id)
   expect(await removedFrom(id)).toEqual([])
+}) // prettier-ignore
+
+test('of who is left ssf.read a paused stream holds what happens, and only others enable it; of who has no scope of it, nothing is held', async () => {
+  const { id, become, known } = await streamOf('reader')
+  await become('paused')
+  const [username, password] = ['known-to-reader', 'a long enough password']
+  await oauth.users.create({ username, password })
+  await signals.signInTo(server, 'reader', { username, password })
+  const settled = async () =>
+    until(async () => expect(await server.database.query(`select from outbox where kind = 'shared-signals'`)).toEqual([]))
+  const waiting = async () => (await queue.counts([id])).get(id)
+
+  await oauth.clients.update('reader', { scope: ['ssf.read'] })
+  expect(await become('enabled')).toMatchObject({ status: 403 })
+  await oauth.users.disable(username)
+  await settled()
+  expect(await waiting()).toBe(2)
+  await oauth.clients.update('reader', { scope: ['read_books'] })
+  await oauth.users.enable(username)
+  await settled()
+  expect(await waiting()).toBe(2)
+  expect(await streams.find('reader')).toBeNull()
+  await oauth.clients.update('reader', { scope: ['ssf.read'] })
+  const call = signals.signalsWith(server, await signals.tokenFor(server, 'reader', 'ssf.read'))
+  await sharedSignals.setStatus(await known(), { status: 'enabled' })
+  const { body } = await call('POST', `/poll/${id}`, { returnImmediately: true })
+  expect(Object.keys(body.sets)).toHaveLength(2)
 }) // prettier-ignore
