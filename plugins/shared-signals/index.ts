@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import type { Database } from '../../src/store/database.ts'
 import { createProgramAccess } from '../programs/access.ts'
 import { addConfiguration } from './configuration.ts'
 import { addFanOut } from './fan-out.ts'
@@ -14,6 +15,7 @@ import { addPushing } from './pushing.ts'
 import { createQueue, type Queue } from './queue.ts'
 import { createServeSignals, IMPLIED, PATH, SCOPES } from './serving.ts'
 import { createSets } from './sets.ts'
+import { sleepingStreams } from './sleeping.ts'
 import { addStatus, createSetStatus, type SetStatus } from './status.ts'
 import { toWire } from './stream.ts'
 import { createStreams, type Streams } from './streams.ts'
@@ -29,8 +31,8 @@ declare module 'fastify' {
 
 async function sharedSignals(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { config, seeder } = kernelOf(fastify)
-  if (config.OIDC_SHARED_SIGNALS === 'off') return
+  const { config, database, seeder } = kernelOf(fastify)
+  if (config.OIDC_SHARED_SIGNALS === 'off') return warnOfSleeping(fastify, database)
   const resource = `${oauth.issuer}${PATH}`
   // What is changed or removed of it here stays so.
   seeder.bring('OIDC_SHARED_SIGNALS', {
@@ -58,6 +60,14 @@ async function sharedSignals(fastify: FastifyInstance): Promise<void> {
   // A command tells nobody anything.
   fastify.addHook('onListen', async () => {
     fastify.log.info({ resource }, 'apps may hear of security events (OIDC_SHARED_SIGNALS)')
+  })
+}
+
+/** A command tells nobody anything. What keeps the database from answering, others say. */
+function warnOfSleeping(fastify: FastifyInstance, database: Database): void {
+  fastify.addHook('onListen', async () => {
+    const sleeping = await sleepingStreams(database).catch(() => null)
+    if (sleeping !== null) fastify.log.warn(sleeping)
   })
 }
 

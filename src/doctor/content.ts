@@ -1,4 +1,5 @@
 /** What is stored: signing keys, what still depends on a former SECRET_KEY, whether anybody may administer, and others who are registered. */
+import { sleepingStreams } from '../../plugins/shared-signals/sleeping.ts'
 import type { Config } from '../config.ts'
 import { lossOfSecretKey } from '../services/database/data-dir.ts'
 import { ADMIN } from '../services/users/user.ts'
@@ -55,6 +56,10 @@ async function examineStored(
         ),
   )
   findings.push(examineAddresses(await database.query(users.unclaimedEmails, [SHOWN])))
+  if (config.OIDC_SHARED_SIGNALS === 'off') {
+    const sleeping = await sleepingStreams(database)
+    if (sleeping !== null) findings.push(warn('shared signals', sleeping))
+  }
   findings.push(...(await examineOthers(database, config)))
   return findings
 }

@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose'
 import { expect, test } from 'vitest'
 import { commandsHere, runCommandHere } from '../support/command-here.ts'
 import { startReceiver } from '../support/receiver.ts'
+import { startBeside } from '../support/server.ts'
 import * as signals from '../support/shared-signals.ts'
 import { until } from '../support/until.ts'
 
@@ -30,6 +31,20 @@ test('list says whose the streams are, where they go, and what waits; no secret 
 }) // prettier-ignore
 
 const UPDATED = 'https://schemas.openid.net/secevent/ssf/event-type/stream-updated'
+
+test('streams that are there while the setting is off are told of, by the start and by doctor; none, by neither', async () => {
+  const sleeping = 'OIDC_SHARED_SIGNALS is off, though apps have streams'
+  const off = { OIDC_SHARED_SIGNALS: 'off' }
+  const server = await signals.startSignals([signals.app('asking')])
+  const doctor = async (more: object = {}) => (await runCommandHere(['doctor'], { ...server.settings, ...more })).stdout
+  expect(await doctor(off)).not.toContain('shared signals')
+  await signals.streamOf(await signals.signalsAs(server, 'asking'))
+  expect(await doctor(off)).toContain(`warn  shared signals: ${sleeping}`)
+  expect(await doctor()).not.toContain('shared signals')
+  const beside = await startBeside(server, off)
+  await until(() => expect(beside.output()).toContain(sleeping))
+  expect(server.output()).not.toContain(sleeping)
+}) // prettier-ignore
 
 test('pause holds what happens, enable lets it go, and the app is told of both at once, whichever way it hears', async () => {
   const receiver = await startReceiver((_request, response) => response.writeHead(202).end())
