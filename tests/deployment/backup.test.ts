@@ -61,6 +61,8 @@ test.skipIf(noPostgres)(
         execute(url!, 'update outbox set due_at = now() where last_error is not null returning id'),
       )
       .toHaveLength(1)
+    // Of an app that hears: it waited then, and is told by the real server.
+    await execute(url!, `insert into security_events (stream, jti, claims) values ('one', 'one', '{}')`)
     await desk.sh(backUp)
     const after = await getTokens(server)
     const successor = (await refreshAs(server, client, rotated.refresh_token)).tokens
@@ -73,6 +75,8 @@ test.skipIf(noPostgres)(
     expect(stdout).toContain('web')
     expect(stdout).toContain('{"status":"ready"}')
     expect(smtp.mails).toEqual([])
+    for (const table of ['outbox', 'security_events'])
+      expect(await execute(drill!, `select from ${table}`)).toEqual([])
 
     const restored: SpawnedServer = await spawnServer(
       { ...server.settings, DATABASE_URL: drill },
