@@ -1,9 +1,10 @@
 /** `stream list|pause|enable|delete`. @needs latchkey-shared-signals */
 import { decodeJwt } from 'jose'
 import { expect, test } from 'vitest'
+import { createUuid } from '../../src/protocol/uuid.ts'
 import { commandsHere, runCommandHere } from '../support/command-here.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { startBeside } from '../support/server.ts'
+import { startBeside, type TestServer } from '../support/server.ts'
 import * as signals from '../support/shared-signals.ts'
 import { until } from '../support/until.ts'
 
@@ -26,9 +27,22 @@ test('list says whose the streams are, where they go, and what waits; no secret 
     },
   ])
   expect(await run('list')).toBe('asking  enabled  urn:ietf:rfc:8936  1 wait\ntold  paused  https://told.example  0 wait\n')
+  // What was pushed to who is asked now failed before.
+  for (const client of ['asking', 'told']) await rest(server, client)
+  const since = '2026-01-02T03:04:05.000Z'
+  expect(await runJson('list')).toMatchObject([{ client_id: 'asking', failing_since: null }, { client_id: 'told', failing_since: since }])
+  expect(await run('list')).toBe(`asking  enabled  urn:ietf:rfc:8936  1 wait\ntold  paused  https://told.example  0 wait  failing since ${since}\n`)
   const off = await runCommandHere(['stream', 'list'], { ...server.settings, OIDC_SHARED_SIGNALS: 'off' })
   expect(off).toMatchObject({ status: 1, stderr: expect.stringContaining('OIDC_SHARED_SIGNALS is off') })
 }) // prettier-ignore
+
+/** As after many failures, of which its receiver rests. */
+const rest = async ({ database }: TestServer, client: string) =>
+  database.query(
+    `insert into outbox_recipients (kind, recipient, failures, failing_since, rests_until)
+      values ('security-events', '${client}', 9, '2026-01-02T03:04:05Z', now() + interval '1 hour')
+      on conflict (kind, recipient) do update set failures = 9, rests_until = excluded.rests_until`,
+  )
 
 const UPDATED = 'https://schemas.openid.net/secevent/ssf/event-type/stream-updated'
 
@@ -62,6 +76,7 @@ test('pause holds what happens, enable lets it go, and the app is told of both a
   const pushed = () => receiver.received.map(({ body }) => decodeJwt(body))
   const [reason, paused] = ['We look into something.', { status: 'paused', reason: 'We look into something.' }]
 
+  await rest(server, 'told')
   const said = await run('pause', 'asking', '--reason', reason)
   expect(said).toBe('asking is paused: what happens is held for a week. The app is told, and may enable its stream itself.\n')
   expect(await runJson('pause', 'told', '--reason', reason)).toEqual({ client_id: 'told', stream_id, ...paused })
@@ -73,11 +88,19 @@ test('pause holds what happens, enable lets it go, and the app is told of both a
   // What it is already, nobody needs to be told.
   await run('pause', 'asking')
   expect(await polled()).toHaveLength(1)
+  await rest(server, 'told')
   for (const client of ['asking', 'told'])
     expect(await run('enable', client)).toBe(`${client} is enabled: what waited is told.\n`)
   const enabled = { [UPDATED]: { status: 'enabled' } }
   expect(await polled()).toEqual([{ [UPDATED]: paused }, enabled, { [signals.VERIFICATION]: {} }])
   await until(() => expect(pushed().map(({ events }) => events)).toEqual([{ [UPDATED]: paused }, enabled, { [signals.VERIFICATION]: {} }]))
+  // Of one that is enabled already, what waits is sent.
+  await rest(server, 'told')
+  const { streams, queue } = server.server.sharedSignals
+  const stream = (await streams.find('told'))!
+  await queue.add([{ stream, claims: { jti: createUuid(Date.now()), events: { late: {} } } }])
+  await run('enable', 'told')
+  await until(() => expect(pushed().at(-1)).toMatchObject({ events: { late: {} } }))
   const { events } = await server.server.oauth.audit.list({ client: 'told', type: 'stream.changed' })
   expect(events.map(({ actor, details }) => [actor.kind, details])).toEqual(
     ['enabled', 'paused'].map((status) => ['command', { changes: ['status'], status }]),

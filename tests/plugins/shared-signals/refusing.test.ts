@@ -22,7 +22,7 @@ const receiver = await startReceiver(({ url, body }, response) => {
   return response.writeHead(jti.startsWith('refused') ? 500 : 202).end()
 })
 const origin = `http://127.0.0.1:${receiver.port}`
-const NAMES = ['refusing', 'one', 'slow', 'silent', 'busy', 'stalled', 'held']
+const NAMES = ['refusing', 'one', 'slow', 'silent', 'busy', 'stalled', 'held', 'resting']
 const server = await signals.startSignals(
   NAMES.map((name) => signals.app(name)),
   // Nobody tries anything by itself.
@@ -168,5 +168,29 @@ test('what waits is pushed also when all deliveries of it were given up, as afte
   await until(async () => expect(await deliveriesTo('stalled')).toBe(0))
   expect((await janitor.round())['stalledStreams']).toBe(0)
   expect(cameTo('held')).toEqual([])
+  await become('paused')
+}) // prettier-ignore
+
+test('whose receiver rests after failures is asked at once when somebody says that it is mended, or asks for an event', async () => {
+  const { call, id, become } = await streamOf('resting')
+  const stream = (await streams.find('resting'))!
+  const acts: [string, () => Promise<unknown>][] = [
+    ['changed', async () => call('PATCH', '/stream', { stream_id: id, description: 'It is mended.' })],
+    ['enabled', async () => become('enabled')],
+    ['verified', async () => call('POST', '/verify', { stream_id: id })],
+  ]
+  for (const [jti, act] of acts) {
+    await server.database.query(
+      `insert into outbox_recipients (kind, recipient, failures, failing_since, rests_until)
+        values ('security-events', 'resting', 9, now(), now() + interval '1 hour')
+        on conflict (kind, recipient) do update set failures = 9, failing_since = now(), rests_until = excluded.rests_until`,
+    )
+    await store(id, [jti])
+    await queue.goOn(stream)
+    expect(cameTo('resting')).not.toContain(jti)
+    await act()
+    await until(() => expect(cameTo('resting')).toContain(jti))
+    await until(async () => expect(await deliveriesTo('resting')).toBe(0))
+  }
   await become('paused')
 }) // prettier-ignore

@@ -131,6 +131,8 @@ test('what is wrong is refused by the status that the specification has for it',
     [400, call, 'PATCH', '/stream', { ...named, description: 'nul \0' }],
     [400, call, 'PATCH', '/stream', { ...named, events_requested: ['\ud800'] }],
     [400, call, 'PATCH', '/stream', { ...named, events_requested: 'all' }],
+    // Each may be as long as that, and not all of as many as there may be.
+    [400, call, 'PATCH', '/stream', { ...named, events_requested: Array.from({ length: 100 }, () => 'x'.repeat(500)) }],
     ...[
       { method: 'urn:example:carrier-pigeon' },
       { method: PUSH },
