@@ -73,7 +73,7 @@ test('pause holds what happens, enable lets it go, and the app is told of both a
     const { body } = await asking('POST', `/poll/${id}`, { returnImmediately: true })
     return Object.values<string>(body.sets).map((set) => decodeJwt(set)['events'])
   }
-  const pushed = () => receiver.received.map(({ body }) => decodeJwt(body))
+  const pushed = () => signals.once(receiver.received).map(({ body }) => decodeJwt(body))
   const [reason, paused] = ['We look into something.', { status: 'paused', reason: 'We look into something.' }]
 
   await rest(server, 'told')

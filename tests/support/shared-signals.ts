@@ -86,6 +86,11 @@ export async function streamOf(
   return body.stream_id as string
 }
 
+/** Of what was pushed, each event once: where an answer is late, it comes again with the same `jti`. */
+export function once<Pushed extends { readonly body: string }>(pushed: readonly Pushed[]): Pushed[] {
+  return [...Map.groupBy(pushed, ({ body }) => decodeJwt(body).jti).values()].map(([first]) => first!)
+}
+
 /** Somebody who has signed in to the app: the `sub` and the `sid` that it was told. */
 export async function signInTo(
   server: TestServer,
