@@ -107,7 +107,7 @@ test('who waits is answered when something happens, at another process too; and 
     await until(() => expect(looked).toHaveBeenCalledWith(expect.anything(), at + 2))
   }
   await Promise.all(asking.slice(0, 2))
-  expect(answered.toSorted()).toEqual([0, 1])
+  expect(answered.toSorted((a, b) => a - b)).toEqual([0, 1])
   await second.close()
   for (const answer of await Promise.all(asking)) expect(answer).toMatchObject({ status: 200, body: { sets: {} } })
 }) // prettier-ignore
