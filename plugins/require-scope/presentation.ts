@@ -27,7 +27,8 @@ const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/
 /**
  * The one token of a request, in the header under Bearer or one of `schemes`. A body counts once it is parsed, so not in an
  * `onRequest` hook; a query parameter is read only when `queryParameter` is set, but beside another token it is refused even so.
- * @throws {BearerError} without a code when there is none; `invalid_request` when it is malformed, or one of several
+ * @throws {BearerError} without a code when there is none; `invalid_request` when it is one of several, or its scheme stands alone;
+ * `invalid_token` when it is malformed (§3.1)
  */
 export function presentedToken(
   request: CarryingRequest,
@@ -44,7 +45,8 @@ export function presentedToken(
   const value = header ?? body ?? (queryParameter ? query : undefined)
   if (value === undefined) throw new BearerError(undefined, 'An access token is required')
   if (typeof value !== 'string') throw malformed('The access_token parameter is repeated')
-  if (!TOKEN.test(value)) throw malformed('The access token is malformed')
+  if (value === '') throw malformed('The Authorization header has a scheme and no token')
+  if (!TOKEN.test(value)) throw new BearerError('invalid_token', 'The access token is malformed')
   return { value, inQuery: value === query, scheme: credentials?.scheme ?? BEARER }
 }
 

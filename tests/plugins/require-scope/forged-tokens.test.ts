@@ -95,9 +95,7 @@ test('no forged token passes, and each gets 401 invalid_token', async () => {
   for (const [name, token] of Object.entries(await forgeries(issuer))) {
     const { statusCode, headers } = await app.inject({ url: '/any', headers: bearer(token) })
     const { error } = challenge(headers['www-authenticate'])
-    // Not even the characters of a Bearer token (RFC 6750 §2.1).
-    const answer = name === 'padding in a segment' ? [400, 'invalid_request'] : [401, 'invalid_token']
-    expect([name, statusCode, error]).toEqual([name, ...answer])
+    expect([name, statusCode, error]).toEqual([name, 401, 'invalid_token'])
   }
   expect(issuer.requests.jwks - before.jwks).toBeLessThanOrEqual(4)
 })

@@ -40,14 +40,15 @@ test('another scheme, or an empty header, is the same as no token', async () => 
   }
 })
 
-test('a malformed Bearer header is invalid_request', async () => {
+test('Bearer without a token is invalid_request, and a malformed token is invalid_token', async () => {
   const issuer = await startIssuer()
   const app = await startApp({ issuer: issuer.url })
-  for (const credentials of ['', ' ', ' a b', ' "abc"', ' a,b', ' =', ' a=b', ' tök', ' a;b']) {
+  for (const credentials of ['', ' ', ' a b', ' "abc"', ' a,b', ' a:b', ' =', ' a=b', ' tök', ' a;b']) {
     const response = await app.inject({ url: '/any', headers: { authorization: `Bearer${credentials}` } })
-    expect([credentials, response.statusCode]).toEqual([credentials, 400])
-    expect(response.json().error).toBe('invalid_request')
-    expect(challenge(response.headers['www-authenticate'])['error']).toBe('invalid_request')
+    const [status, error] = credentials.trim() === '' ? [400, 'invalid_request'] : [401, 'invalid_token']
+    expect([credentials, response.statusCode]).toEqual([credentials, status])
+    expect(response.json().error).toBe(error)
+    expect(challenge(response.headers['www-authenticate'])['error']).toBe(error)
   }
 })
 
