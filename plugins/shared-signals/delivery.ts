@@ -12,8 +12,15 @@ export const DeliverySchema = Type.Object({
   authorization_header: Type.Optional(Type.String({ maxLength: 4000 })),
 })
 
+/** What the parser of addresses drops or encodes, and no address has (RFC 3986). */
+const BLANK = /[\s\p{Cc}]/u
 /** What a header may hold (RFC 9110 §5.5), without what ends one. */
 const HEADER = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
+
+interface Sent {
+  readonly endpoint_url?: string
+  readonly authorization_header?: string
+}
 
 /** Throws `invalid_request`. Without `sent` it is by poll (§8.1.1.1). */
 export type ReadDelivery = (sent: Bag | undefined, former?: Delivery) => Delivery
@@ -21,22 +28,23 @@ export type ReadDelivery = (sent: Bag | undefined, former?: Delivery) => Deliver
 export function createReadDelivery(fastify: FastifyInstance): ReadDelivery {
   const unsafe = new Set(kernelOf(fastify).config.UNSAFE_OUTBOUND_ORIGINS)
 
-  function addressOf(address: unknown): string {
-    const url = typeof address === 'string' ? URL.parse(address) : null
+  /** As the receiver writes it, who compares it with what is shown (§8.1.1). */
+  function addressOf(address = ''): string {
+    const url = BLANK.test(address) ? null : URL.parse(address)
     if (url === null) throw refusal('delivery.endpoint_url must be the address to which events are pushed')
     const isClean = url.username === '' && url.password === '' && url.hash === ''
     if ((url.protocol !== 'https:' && !unsafe.has(url.origin)) || !isClean)
       throw refusal('delivery.endpoint_url must be https, without credentials or a fragment')
-    return url.href
+    return address
   }
 
   return (sent, former) => {
     if (sent === undefined || sent['method'] === POLL) return { method: POLL }
     if (sent['method'] !== PUSH) throw refusal(`delivery.method must be ${PUSH} or ${POLL}`)
-    const endpointUrl = addressOf(sent['endpoint_url'])
-    const { authorization_header: header } = sent as { authorization_header?: string }
+    const { endpoint_url, authorization_header: header } = sent as Sent
+    const endpointUrl = addressOf(endpoint_url)
     // It is not shown, so who sends back what was read does not have it. Another address does not get it.
-    const kept = endpointUrl === former?.endpointUrl ? former.authorizationHeader : undefined
+    const kept = isSame(endpointUrl, former?.endpointUrl) ? former?.authorizationHeader : undefined
     const authorizationHeader = header === undefined ? kept : header === '' ? undefined : header
     if (authorizationHeader !== undefined && !HEADER.test(authorizationHeader))
       throw refusal('delivery.authorization_header has characters that no header can hold')
@@ -46,6 +54,11 @@ export function createReadDelivery(fastify: FastifyInstance): ReadDelivery {
       ...(authorizationHeader === undefined ? {} : { authorizationHeader }),
     }
   }
+}
+
+/** However they are written. */
+function isSame(address: string, former = ''): boolean {
+  return URL.parse(address)?.href === URL.parse(former)?.href
 }
 
 function refusal(description: string): OAuthError {

@@ -18,7 +18,7 @@ const origin = `http://127.0.0.1:${receiver.port}`
 const PORT = await freePort()
 const host = `http://127.0.0.1:${PORT}`
 const server = await signals.startSignals(
-  ['life', 'status', 'subjects', 'refused', 'verifies', 'unscoped'].map((name) =>
+  ['life', 'addresses', 'status', 'subjects', 'refused', 'verifies', 'unscoped'].map((name) =>
     signals.app(name, name === 'unscoped' ? { scope: ['read_books'] } : {}),
   ),
   { UNSAFE_OUTBOUND_ORIGINS: origin, PORT, OIDC_ISSUER: `${host}/id` },
@@ -95,6 +95,27 @@ test('a stream is made, read, updated, replaced and deleted', async () => {
   ])
 }) // prettier-ignore
 
+test('an address is shown as its receiver wrote it; the header stays with the same one, however that is written', async () => {
+  const call = await signals.signalsAs(server, 'addresses')
+  const written = [
+    'https://receiver.example',
+    'https://Receiver.example:443/',
+    'https://receiver.example/%7Eus/../',
+  ]
+  const delivery = { method: PUSH, authorization_header: 'Bearer x' }
+  const stream_id = await signals.streamOf(call, { ...delivery, endpoint_url: written[0] })
+  const headerNow = async () => (await streams.find('addresses'))?.delivery.authorizationHeader
+  for (const endpoint_url of written) {
+    const { body } = await call('PATCH', '/stream', { stream_id, delivery: { method: PUSH, endpoint_url } })
+    expect(body.delivery).toEqual({ method: PUSH, endpoint_url })
+    expect((await call('GET', `/stream?stream_id=${stream_id}`)).body).toEqual(body)
+    expect(await headerNow()).toBe('Bearer x')
+  }
+  const elsewhere = { method: PUSH, endpoint_url: 'https://receiver.example/us' }
+  await call('PATCH', '/stream', { stream_id, delivery: elsewhere })
+  expect(await headerNow()).toBeUndefined()
+})
+
 test('a status is read and changed, with its reason', async () => {
   const call = await signals.signalsAs(server, 'status')
   const stream_id = await signals.streamOf(call)
@@ -139,6 +160,9 @@ test('what is wrong is refused by the status that the specification has for it',
       { method: PUSH, endpoint_url: 'http://receiver.example/events' },
       { method: PUSH, endpoint_url: 'https://user:password@receiver.example/' },
       { method: PUSH, endpoint_url: 'https://receiver.example/#fragment' },
+      { method: PUSH, endpoint_url: ' https://receiver.example/' },
+      { method: PUSH, endpoint_url: 'https://receiver.example/a b' },
+      { method: PUSH, endpoint_url: 'https://receiver.example/\n' },
       { method: PUSH, endpoint_url: `https://receiver.example/${'x'.repeat(2000)}` },
       { method: PUSH, endpoint_url: `${origin}/`, authorization_header: 'Bearer x\r\nHost: other.example' },
       { method: PUSH, endpoint_url: `${origin}/`, authorization_header: 'Bearer \u00e9' },
