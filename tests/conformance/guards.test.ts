@@ -6,12 +6,14 @@ import { CIBA_MODULES, CIBA_PREFIX } from './fapi-ciba/ledger.ts'
 import { FAPI_MODULES, PREFIX } from './fapi/ledger.ts'
 import { GUARDS } from './guards.ts'
 import { PLANS } from './ledger.ts'
+import { SSF_MODULES, SSF_PREFIX } from './ssf/ledger.ts'
 
 const root = join(import.meta.dirname, '../..')
 const modules = new Set<string>([
   ...Object.values(PLANS).flat(),
   ...FAPI_MODULES.map((module) => PREFIX + module),
   ...CIBA_MODULES.map((module) => CIBA_PREFIX + module),
+  ...SSF_MODULES.map((module) => SSF_PREFIX + module),
 ])
 
 test('there are more than ten, each another', () => {

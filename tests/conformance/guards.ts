@@ -4,6 +4,7 @@
  */
 import { CIBA_PREFIX } from './fapi-ciba/ledger.ts'
 import { PREFIX } from './fapi/ledger.ts'
+import { SSF_PREFIX } from './ssf/ledger.ts'
 
 export interface Guard {
   /** From the root of the repository. */
@@ -20,6 +21,7 @@ export interface Guard {
 const SECURITY_PROFILE = 'fapi2-security-profile.test.ts'
 const MESSAGE_SIGNING = 'fapi2-message-signing.test.ts'
 const FAPI_CIBA = 'fapi-ciba.test.ts'
+const SSF = 'ssf-transmitter.test.ts'
 
 export const GUARDS: readonly Guard[] = [
   {
@@ -203,5 +205,47 @@ export const GUARDS: readonly Guard[] = [
     without: 'narrow: () => undefined',
     module: `${CIBA_PREFIX}-ensure-client-assertion-signature-algorithm-in-token-endpoint-request-is-RS256-fails`,
     plan: FAPI_CIBA,
+  },
+  {
+    file: 'plugins/require-scope/presentation.ts',
+    text: "throw new BearerError('invalid_token', 'The access token is malformed')",
+    without: "throw malformed('The access token is malformed')",
+    module: `${SSF_PREFIX}stream-control-error-delete-stream-with-invalid-token`,
+    plan: SSF,
+  },
+  {
+    file: 'plugins/shared-signals/delivery.ts',
+    text: 'return address\n',
+    without: 'return url.href\n',
+    module: `${SSF_PREFIX}stream-control-happy-path`,
+    plan: SSF,
+  },
+  {
+    file: 'plugins/shared-signals/stream.ts',
+    text: 'requested.includes(type)',
+    without: 'requested.length > 0 || type !== ""',
+    module: `${SSF_PREFIX}transmitter-stream-caep-interop`,
+    plan: SSF,
+  },
+  {
+    file: 'plugins/shared-signals/configuration.ts',
+    text: 'isWhole ? undefined : stream',
+    without: 'stream',
+    module: `${SSF_PREFIX}stream-control-happy-path`,
+    plan: SSF,
+  },
+  {
+    file: 'plugins/shared-signals/verification.ts',
+    text: 'state === undefined ? {} : { state }',
+    without: '{}',
+    module: `${SSF_PREFIX}transmitter-stream-verification-push`,
+    plan: SSF,
+  },
+  {
+    file: 'plugins/shared-signals/sets.ts',
+    text: "typ: 'secevent+jwt'",
+    without: "typ: 'JWT'",
+    module: `${SSF_PREFIX}transmitter-stream-verification-poll-only`,
+    plan: SSF,
   },
 ]

@@ -15,6 +15,8 @@ import { fapiChecks } from './fapi/plan.ts'
 import { CIBA_MODULES, CIBA_PLANS, cibaModulesOf } from './fapi-ciba/ledger.ts'
 import { cibaChecks } from './fapi-ciba/plan.ts'
 import { PLANS, type PlanName } from './ledger.ts'
+import { SSF_MODULES, SSF_PLANS, ssfModulesOf } from './ssf/ledger.ts'
+import { ssfChecks } from './ssf/plan.ts'
 
 const here = import.meta.dirname
 const files = (await readdir(here, { recursive: true })).filter((file) => file.endsWith('.ts'))
@@ -40,7 +42,7 @@ const CHECKS: Partial<Record<PlanName, object>> = {
 async function runningIn(plan: string): Promise<string[]> {
   const running = []
   for (const file of files.filter((one) => one.endsWith('.test.ts')))
-    if (new RegExp(`^(?:await )?run(?:Core|Fapi|Ciba)?Plan\\(\\s*'${plan}'`, 'm').test(await read(file)))
+    if (new RegExp(`^(?:await )?run(?:Core|Fapi|Ciba|Ssf)?Plan\\(\\s*'${plan}'`, 'm').test(await read(file)))
       running.push(file)
   return running
 }
@@ -50,7 +52,7 @@ test.each(ALL)('every module of %s has its test', async (plan) => {
   expect(await runningIn(plan)).toHaveLength(1)
 })
 
-test.each([...FAPI_PLANS, ...CIBA_PLANS])('%s runs', async (plan) => {
+test.each([...FAPI_PLANS, ...CIBA_PLANS, ...SSF_PLANS])('%s runs', async (plan) => {
   expect(await runningIn(plan)).toHaveLength(1)
 })
 
@@ -60,6 +62,10 @@ test('every module of the FAPI 2.0 plans has its check, and every check its modu
 
 test('every module of the FAPI-CIBA plans has its check, and every check its module', () => {
   expect(Object.keys(cibaChecks).toSorted()).toEqual(CIBA_MODULES.toSorted())
+})
+
+test('every module of the plans for SSF transmitters has its check, and every check its module', () => {
+  expect(Object.keys(ssfChecks).toSorted()).toEqual(SSF_MODULES.toSorted())
 })
 
 test('every check is of a module that some plan has', () => {
@@ -74,6 +80,7 @@ test('the plans are as long as the Foundation has them', () => {
     56, 47, 46, 37, 50, 41, 40, 31, 14, 10, 9, 5, 70, 61, 40, 45,
   ])
   expect(CIBA_PLANS.map((plan) => new Set(cibaModulesOf(plan)).size)).toEqual([35, 40, 33, 38])
+  expect(SSF_PLANS.map((plan) => new Set(ssfModulesOf(plan)).size)).toEqual([28, 34, 20, 26])
 })
 
 test('none of them is switched off', async () => {
