@@ -1,12 +1,15 @@
 /** Brings one translated user into the registry. */
 import { isDeepStrictEqual } from 'node:util'
-import { parseUserMembers } from '../protocol/user-members.ts'
+import { parseUserMembers, type UserMembers } from '../protocol/user-members.ts'
+import { usernameKey } from '../protocol/username.ts'
 import type { User } from '../services/users/user.ts'
 import type { ImportedUser } from '../services/users/update-options.ts'
 import type { UserRegistry } from '../services/users/user-registry.ts'
 import type { Applied, ImportContext } from './context.ts'
 import { translateUser } from './django-user.ts'
 import type { DumpRecord } from './dump.ts'
+
+type Claims = UserMembers['claims']
 
 export async function applyUser({ fields }: DumpRecord, { users, options }: ImportContext): Promise<Applied> {
   const { members, imported, notes } = translateUser(fields, options.admins)
@@ -19,11 +22,20 @@ export async function applyUser({ fields }: DumpRecord, { users, options }: Impo
   if (!options.update) return { action: 'keep', notes: ['is here already'] }
   if (found.deletesAt !== null) return { action: 'keep', notes: ['has asked to be deleted'] }
   if (found.disabled && !imported.disabled) notes.push('is disabled here, and stays so')
-  const wanted = { ...claims, roles: [...new Set([...found.roles, ...roles])] }
+  const wanted = { ...exceptAddressOf(found, claims), roles: [...new Set([...found.roles, ...roles])] }
   if (!(await differs(found, wanted, imported, users))) return { action: 'keep', notes }
   if (!options.dryRun) await users.update(username, wanted, imported)
   return { action: 'update', notes }
 }
+
+/** Their own address stays as it is, also confirmed: the file does not know whether it is. */
+function exceptAddressOf(found: User, claims: Claims): Claims {
+  const { email, email_verified: _unknown, ...others } = claims
+  const isTheirs = keyOf(email) !== null && keyOf(email) === keyOf(found.claims['email'])
+  return isTheirs ? others : claims
+}
+
+const keyOf = (email: unknown): string | null => (typeof email === 'string' ? usernameKey(email) : null)
 
 /** Whether an update would change anything. */
 async function differs(

@@ -207,6 +207,21 @@ test('--update takes no password away that was used here, and lets nobody in who
   expect(await users.find(username)).toMatchObject({ disabled: true })
 })
 
+test('--update leaves an address confirmed that was confirmed here, and lays another one over it', async () => {
+  const [username, other] = [unique('ann'), unique('bob')]
+  const records = [username, other].map((name) => djangoUser(name, { email: `${name}@Example.com` }))
+  await runImport(records)
+  const confirmed = { email: `${username}@example.com`, email_verified: true }
+  await users.update(username, confirmed)
+  await users.update(other, { email: 'changed@example.com', email_verified: true })
+  expect((await runImport(records, '--update')).records).toMatchObject([
+    { action: 'keep', notes: [] },
+    { action: 'update', notes: [] },
+  ])
+  expect((await users.find(username))!.claims).toEqual(confirmed)
+  expect((await users.find(other))!.claims).toEqual({ email: `${other}@Example.com`, email_verified: false })
+})
+
 test('no secret is in the database or the log', async () => {
   expect(findSecrets(`${PASSWORD} ${SECRET}`, SECRETS)).toEqual(
     expect.arrayContaining(['password (raw)', 'secret (raw)']),
