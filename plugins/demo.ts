@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { demoContent, OVERLAP, SCOPE } from '../src/services/demo-content.ts'
+import { DEMO, demoContent, OVERLAP, SCOPE } from '../src/services/demo-content.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import requireScope, { type RequireScopeHook, type Verifier } from './require-scope/index.ts'
 import { createOwnVerifier } from './resource-server.ts'
@@ -55,7 +55,7 @@ async function guardWhereScopeLives(fastify: FastifyInstance): Promise<RequireSc
 }
 
 export default fp(demo, {
-  name: 'latchkey-demo',
+  name: DEMO,
   dependencies: ['latchkey-oauth', 'latchkey-resource-server'],
   encapsulate: true,
 })

@@ -7,6 +7,7 @@ import fp from 'fastify-plugin'
 import demo from '../plugins/demo.ts'
 import oauth from '../plugins/oauth/index.ts'
 import resourceServer from '../plugins/resource-server.ts'
+import { kernelOf } from './http/kernel-of.ts'
 import { sendError } from './http/errors.ts'
 import { keepHouseRules, scopeOptions } from './http/house-rules.ts'
 import { parseConfig } from './config.ts'
@@ -16,6 +17,7 @@ import { importPlugin } from './plugin-modules.ts'
 import { limited } from './plugin-limit.ts'
 import { AT_THE_ROOT, leftOut, nameOf, OF_A_HOST, PLUGINS } from './plugin-list.ts'
 import { createPluginSettings, type PluginSettings } from './plugin-settings.ts'
+import { mayHaveSecrets } from './services/demo-content.ts'
 import { openOwnDatabase, type OwnDatabase } from './services/database/own-database.ts'
 import { describeStrays } from './setting-names.ts'
 import { namingPlugin } from './refused-plugin.ts'
@@ -42,7 +44,7 @@ export interface InstallOptions extends Pick<
 > {
   /** Whether the host is ours alone: then nothing has a scope of its own, and `/` is a page of ours. Default false. */
   standalone?: boolean
-  /** Whether the demo is served and registered. Default false. */
+  /** Whether the demo is served and registered, where its apps may have their secrets. Default false. */
   demonstrates?: boolean
   /** Whether SEED_FILE is applied. Default true. */
   seeds?: boolean
@@ -99,7 +101,8 @@ async function registerAll(
       const mount: FastifyPluginAsync = async (own) => namingPlugin(name, async () => own.register(plugin))
       await scope.register(standalone ? limited(name, plugin) : mount, { prefix })
     }
-    if (demonstrates && !left.has(nameOf(resourceServer))) await scope.register(demo, { prefix })
+    const isGuarded = !left.has(nameOf(resourceServer))
+    if (demonstrates && isGuarded && mayHaveSecrets(kernelOf(app))) await scope.register(demo, { prefix })
   }
   await app.register(standalone ? fp(house) : house, scopeOptions(app))
 }

@@ -100,12 +100,7 @@ async function furnish(
     without,
     janitor: start,
     seeds: start,
-    demonstrates:
-      start &&
-      demo &&
-      config.SEED_FILE === undefined &&
-      !config.production &&
-      !config.OIDC_PROFILE.includes('fapi-2.0'),
+    demonstrates: start && demo && config.SEED_FILE === undefined && !config.production,
   })
 }
 

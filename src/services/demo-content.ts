@@ -6,9 +6,12 @@
 import { message } from '../protocol/message.ts'
 import type { ClientRegistry } from './clients/client-registry.ts'
 import { generateClientSecret } from './clients/client-secrets.ts'
+import type { Profiles } from './clients/profiles.ts'
 import { keptSecret } from './database/data-dir.ts'
 import { generatePassword } from './users/passwords.ts'
 
+/** The plugin that serves it: where a server has none of that name, there is no demo. */
+export const DEMO = 'latchkey-demo'
 /** The file in DATA_DIR with `client_id:client_secret`, as `curl -u` takes it. */
 export const CREDENTIALS_FILE = 'demo-client'
 /** The same of the sample web app. */
@@ -41,6 +44,11 @@ const CLAIMS = {
   preferred_username: USERNAME,
   email: 'demo@example.com',
   email_verified: true,
+}
+
+/** Whether its apps may be registered under the profiles of the server. */
+export function mayHaveSecrets({ profiles }: { profiles: Pick<Profiles, 'leaves'> }): boolean {
+  return profiles.leaves('token_endpoint_auth_method', 'client_secret_basic')
 }
 
 /** As a SEED_FILE would say it, and by the same rule: what is changed here stays. */

@@ -7,7 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { registerSample, SAMPLE_CREDENTIALS_FILE } from '../services/demo-content.ts'
+import { DEMO, registerSample, SAMPLE_CREDENTIALS_FILE } from '../services/demo-content.ts'
 import { kernelOf } from '../http/kernel-of.ts'
 import { readDataFile } from '../services/database/data-dir.ts'
 
@@ -28,6 +28,7 @@ export async function startSampleApp(
   server: FastifyInstance,
   serverPort: number,
 ): Promise<SampleApp | undefined> {
+  if (!server.hasPlugin(DEMO)) return undefined
   const { log, drain } = server
   const { config, issuer, clients } = kernelOf(server)
   const credentials = await readDataFile(config.DATA_DIR, SAMPLE_CREDENTIALS_FILE)

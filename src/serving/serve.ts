@@ -108,10 +108,8 @@ async function start(
     tellFate(await postgres, server.log)
     if (isFirstProcess()) await sayCautions(config, server.log)
     if (config.production || !isFirstProcess()) return
-    if (config.SEED_FILE === undefined) {
-      const { startSampleApp } = await import('./sample-app.ts')
-      sample = await startSampleApp(server, port)
-    }
+    const { startSampleApp } = await import('./sample-app.ts')
+    sample = await startSampleApp(server, port)
     const told = welcome(server, { sample: await sample?.origin, taken })
     console.log(await told.catch((error: unknown) => leftOut(error, server.log)))
   } catch (error) {

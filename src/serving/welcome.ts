@@ -1,7 +1,14 @@
 /** What a development start prints: where everything is, who may sign in, and commands that show it working. */
 import type { FastifyInstance } from 'fastify'
 import { join, resolve } from 'node:path'
-import { CREDENTIALS_FILE, PASSWORD_FILE, SERVICE, USERNAME } from '../services/demo-content.ts'
+import {
+  CREDENTIALS_FILE,
+  DEMO,
+  mayHaveSecrets,
+  PASSWORD_FILE,
+  SERVICE,
+  USERNAME,
+} from '../services/demo-content.ts'
 import type { Kernel } from '../services/kernel.ts'
 import { setupAddress } from '../services/users/first-administrator.ts'
 import { readDataFile } from '../services/database/data-dir.ts'
@@ -25,7 +32,7 @@ const OTHERWISE = 'Write it in the commands of the README, which would else reac
 export async function welcome(server: FastifyInstance, { sample, taken }: Welcome): Promise<string> {
   const { issuer, config, database, keys, firstAdministrator } = kernelOf(server)
   const published = keys.keys()
-  const demo = config.SEED_FILE === undefined
+  const demo = server.hasPlugin(DEMO)
   const invitation = await firstAdministrator.invite()
   const user = demo ? await demoUser(kernelOf(server)) : undefined
   const lines = [
@@ -40,7 +47,7 @@ export async function welcome(server: FastifyInstance, { sample, taken }: Welcom
     ...(config.SMTP_URL === undefined && server.hasPlugin('latchkey-mail')
       ? [`  Mails        ${issuer}/dev/mail`]
       : []),
-    ...(demo ? [] : [`  Demo         none, since SEED_FILE is set: ${config.SEED_FILE}`]),
+    ...(demo ? [] : [`  Demo         none${whyNone(kernelOf(server))}`]),
   ]
   if (invitation !== null) {
     lines.push(
@@ -60,6 +67,15 @@ export async function welcome(server: FastifyInstance, { sample, taken }: Welcom
     lines.push('', ...tour(issuer, resolve(config.DATA_DIR), sample, works))
   }
   return lines.join('\n')
+}
+
+/** Why there is no demo, in words to follow "none". */
+function whyNone(kernel: Kernel): string {
+  const { SEED_FILE, OIDC_PROFILE } = kernel.config
+  if (SEED_FILE !== undefined) return `, since SEED_FILE is set: ${SEED_FILE}`
+  return mayHaveSecrets(kernel)
+    ? ', since WITHOUT leaves out what it needs'
+    : `: its apps have secrets, which OIDC_PROFILE leaves to nobody: ${OIDC_PROFILE.join(',')}`
 }
 
 /** What was changed here is not brought back, and so not what the files in DATA_DIR say. */

@@ -18,6 +18,8 @@ export interface Profiles {
   assertKept(registered: Bag): void
   /** The same as words; undefined where nothing contradicts. */
   conflictOf(registered: Bag): string | undefined
+  /** Whether those of the server leave this value of a member to anybody. */
+  leaves(member: string, value: string): boolean
   /** Whether who registers itself with some scopes may ask for the others later, too. */
   growsScopes(): boolean
   /** Server metadata, with what no client may use taken out of it. */
@@ -78,6 +80,8 @@ export function createProfiles(doors: DoorRegistry, ofServer: readonly string[])
       }
       return served
     },
+    leaves: (member, value) =>
+      [...profilesOf({})].every(([, { choices = {} }]) => isAmong(choices[member] ?? {}, value)),
     growsScopes: () => [...profilesOf({})].some(([, { growingScope }]) => growingScope === true),
     assertKept,
     conflictOf(registered) {
