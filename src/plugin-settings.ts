@@ -6,13 +6,14 @@ import type { Static, TObject } from 'typebox'
 import { isObject } from './protocol/json.ts'
 import {
   ConfigError,
-  fileSetting,
+  namesOf,
   parseSetting,
   settingsOf,
   type SettingSchema,
   type SettingValues,
 } from './setting-value.ts'
 import { Settings } from './settings/index.ts'
+import { noteSecret } from './settings/secrets.ts'
 
 /**
  * Reads settings of a plugin: by their names, from where those of the server are. A member has a `description`, and may have a
@@ -40,10 +41,11 @@ export function createPluginSettings(values: SettingValues): PluginSettings {
       if (!isObject(schema) || !isObject(schema['properties']))
         throw new ConfigError('Settings must be a schema, such as Type.Object({ GREETING: Type.String() }).')
       const parsed = settingsOf(schema).map(([name, setting]) => {
-        for (const taken of setting.secret ? [name, fileSetting(name)] : [name]) {
+        for (const taken of namesOf(name, setting)) {
           if (names.has(taken)) throw new ConfigError(`The setting ${taken} is taken.`)
           names.add(taken)
         }
+        noteSecret(name, setting)
         return [name, parseOwn(schema, name, setting, values)] as const
       })
       const given = Object.fromEntries(parsed.filter(([, value]) => value !== undefined))

@@ -4,12 +4,10 @@
  */
 import type { SettingValues } from './config.ts'
 import { closeTo, FAR, findNearest } from './protocol/nearest.ts'
-import { fileSetting, settingsOf } from './setting-value.ts'
+import { namesOf, settingsOf } from './setting-value.ts'
 import { Settings } from './settings/index.ts'
 
-const NAMES: readonly string[] = settingsOf(Settings).flatMap(([name, { secret }]) =>
-  secret ? [name, fileSetting(name)] : [name],
-)
+const NAMES: readonly string[] = settingsOf(Settings).flatMap(([name, schema]) => namesOf(name, schema))
 /** Of ours alone, so that whatever begins with it is meant for us. */
 const PREFIX = 'OIDC_'
 /** Shown of a name: who sets it from code may have taken it from elsewhere. */

@@ -38,6 +38,10 @@ export function settingsOf({ properties }: TObject): [name: string, schema: Sett
 /** What names the file of a secret one, as container systems and systemd hand secrets over. */
 export const fileSetting = (name: string): string => `${name}_FILE`
 
+/** By which it is set: a secret one also by its file. */
+export const namesOf = (name: string, { secret = false }: SettingSchema): string[] =>
+  secret ? [name, fileSetting(name)] : [name]
+
 /** Undefined where it is not set and has no default. Throws `ConfigError`. */
 export function parseSetting(name: string, schema: SettingSchema, values: SettingValues): unknown {
   const raw = schema.secret ? secretOf(name, values) : values[name]

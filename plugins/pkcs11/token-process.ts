@@ -2,6 +2,7 @@
 import { fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { withoutSecrets } from '../../src/settings/secrets.ts'
 import type { Opening, Question, Reply } from './process/messages.ts'
 
 export interface TokenProcess {
@@ -28,8 +29,6 @@ export class TokenFailure extends Error {
 }
 
 const PROGRAM = fileURLToPath(new URL(`./process/main${extname(import.meta.filename)}`, import.meta.url))
-/** What is ours alone: modules read what they need from the environment, and may write it into logs. */
-const SECRETS = ['SECRET_KEY', 'DATABASE_URL', 'SMTP_URL', 'KEYS', 'PKCS11_PIN']
 /** Threads beside those that sign. */
 const MORE_THREADS = 2
 
@@ -50,7 +49,8 @@ export async function startTokenProcess(
 }
 
 function start(atOnce: number): TokenProcess {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !SECRETS.includes(name)))
+  // Modules read what they need from the environment, and may write it into logs.
+  const env = withoutSecrets(process.env)
   const child = fork(PROGRAM, {
     env: { ...env, UV_THREADPOOL_SIZE: String(atOnce + MORE_THREADS) },
     execArgv: [],

@@ -1,9 +1,12 @@
 /** What goes wrong with a token: settings, PINs, a module that crashes or hangs; and that no PIN is seen anywhere. */
 import { readFile, writeFile } from 'node:fs/promises'
-import { describe, expect, test } from 'vitest'
+import { Type } from 'typebox'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openTokenStore } from '../../../plugins/pkcs11/store.ts'
 import { parseTokenUri } from '../../../plugins/pkcs11/uri.ts'
 import type { OpenKeyStore } from '../../../src/doors/key-store.ts'
+import { settingsOf } from '../../../src/setting-value.ts'
+import { Settings } from '../../../src/settings/index.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { createDatabase } from '../../support/database.ts'
 import { endTokenProcesses, tokenProcesses } from '../../support/key-stores.ts'
@@ -87,6 +90,25 @@ describe.skipIf(softHsmModule === undefined)('with a token', () => {
     await server.close()
     await expect.poll(async () => tokenProcesses()).toEqual([])
   })
+
+  test('no secret of the server or of a plugin is in the environment of that process', async () => {
+    const { uri } = await createToken()
+    const own = Type.Object({ VOUCHER_KEY: Type.String({ secret: true, description: 'what vouchers are signed with' }) })
+    const secrets = [...settingsOf(Settings), ...settingsOf(own)].filter(([, { secret }]) => secret).map(([name]) => name)
+    for (const name of secrets) for (const variable of [name, `${name}_FILE`]) vi.stubEnv(variable, 'ours alone')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    vi.stubEnv('OF_EVERYBODY', 'for everybody')
+    const server = await startServer(
+      { KEYS: uri, VOUCHER_KEY: 'ours alone' },
+      { database: await createDatabase(), extend: (app) => void app.oauth.settings(own) },
+    )
+    const [pid] = await tokenProcesses()
+    const environment = await readFile(`/proc/${pid}/environ`, 'utf8')
+    expect(environment).toContain('OF_EVERYBODY=for everybody')
+    expect(environment.split('\0').filter((one) => one.includes('ours alone'))).toEqual([])
+    await server.close()
+    await expect.poll(async () => tokenProcesses()).toEqual([])
+  }) // prettier-ignore
 
   async function withStore(work: (store: OpenKeyStore, reference: string) => Promise<void>): Promise<void> {
     const { uri } = await createToken()
