@@ -22,6 +22,8 @@ export interface SettingSchema extends TSchema {
   secret?: boolean
   /** What it counts, for people. */
   unit?: string
+  /** `off` is one of its values: of a text or a list that has it neither as its default nor in an enum. */
+  takesOff?: boolean
   /** What must be given, for people, where the other keywords do not tell. */
   expects?: string
   minimum?: number
@@ -109,8 +111,8 @@ const SWITCHED = new Map([
 function coerce(schema: SettingSchema, raw: NonNullable<SettingValues[string]>): unknown {
   const switched = SWITCHED.get(String(raw).trim().toLowerCase())
   if (switched !== undefined && schema.type === 'boolean') return switched.asBoolean
-  if (switched !== undefined && isOff(schema.default))
-    return Array.isArray(schema.default) ? [switched.asWord] : switched.asWord
+  if (switched !== undefined && takesOff(schema))
+    return schema.type === 'array' ? [switched.asWord] : switched.asWord
   if (typeof raw !== 'string') return raw
   if (schema.type === 'integer') return /^-?\d{1,15}$/.test(raw.trim()) ? Number(raw) : undefined
   if (schema.type === 'number')
@@ -124,7 +126,8 @@ function coerce(schema: SettingSchema, raw: NonNullable<SettingValues[string]>):
   return raw
 }
 
-const isOff = (fallback: unknown): boolean => String(fallback) === 'off'
+const takesOff = (schema: SettingSchema): boolean =>
+  schema.takesOff === true || schema.enum?.includes('off') === true || String(schema.default) === 'off'
 
 function expectation({ type, unit, expects, minimum, maximum, minLength, ...schema }: SettingSchema): string {
   if (expects !== undefined) return expects

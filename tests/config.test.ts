@@ -140,15 +140,24 @@ test('a switch takes true and on, false and off, whichever it is documented with
         SCIM: off,
         OIDC_REGISTRATION: off,
         OIDC_CLIENT_METADATA_DOCUMENTS: off,
+        OIDC_ACCOUNT_DELETION: off,
       }),
     ).toMatchObject({
       DATABASE_PREPARE: false,
       SCIM: 'off',
       OIDC_REGISTRATION: 'off',
       OIDC_CLIENT_METADATA_DOCUMENTS: ['off'],
+      OIDC_ACCOUNT_DELETION: 'off',
     })
   // What has no on is not switched on.
   expect(refusal({ OIDC_REGISTRATION: 'true' })).toMatch(/^OIDC_REGISTRATION must be .*; it is "true"\.$/)
+  expect(refusal({ OIDC_ACCOUNT_DELETION: 'true' })).toMatch(
+    /^OIDC_ACCOUNT_DELETION must be off, or .*; it is "true"\.$/,
+  )
+  for (const on of ['true', 'on', 'app.example,on'])
+    expect(refusal({ OIDC_CLIENT_METADATA_DOCUMENTS: on })).toMatch(
+      / must be off, any, or hosts .*; it has "on"\.$/,
+    )
   expect(refusal({ OIDC_CIBA: 'constructor' })).toBe('OIDC_CIBA must be true or false; it is "constructor".')
 })
 

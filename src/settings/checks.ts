@@ -129,7 +129,7 @@ function assertSignUp(given: readonly string[]): void {
 function assertDocumentHosts(given: readonly string[]): void {
   if (given.length === 1 && (given[0] === 'off' || given[0] === 'any')) return
   const isHost = (text: string): boolean =>
-    !/^(?:off|any)$/.test(text) && URL.parse(`https://${text}/`)?.host === text
+    !/^(?:off|on|any)$/.test(text) && URL.parse(`https://${text}/`)?.host === text
   const odd = given.find((text) => !isHost(text))
   if (odd !== undefined || given.length === 0)
     throw new ConfigError(

@@ -153,6 +153,7 @@ export const ProtocolSettings = {
   OIDC_ACCOUNT_DELETION: Type.String({
     default: '14',
     pattern: '^(?:off|[1-9]\\d?|[12]\\d\\d|3[0-5]\\d|36[0-5])$',
+    takesOff: true,
     expects: 'off, or whole days from 1 to 365',
     description:
       'days after which accounts are deleted whose people asked for it, and did not keep them; off, nobody can ask',
