@@ -54,6 +54,6 @@ export interface SelfRegistration {
    * where an administrator has set members that clients may not set by themselves.
    */
   replace(clientId: string, metadata: unknown, allowance?: SelfRegistrationAllowance): Promise<Registration>
-  /** With its tokens; false where there is none by this door. */
+  /** With its tokens; false where there is none by this door. `access_denied` as for `replace`. */
   delete(clientId: string): Promise<boolean>
 }

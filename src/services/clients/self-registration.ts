@@ -22,7 +22,7 @@ import type { Database } from '../../store/database.ts'
 import { actAs } from '../audit/origin.ts'
 import { TOKEN_INTROSPECTION } from './served-client.ts'
 import { unknownClient, type ClientChanges, type WantedClient } from './client-changes.ts'
-import type { ClientFinder } from './client-finder.ts'
+import { type ClientFinder, lockWithSecrets } from './client-finder.ts'
 import type { ClientPolicies } from './client-policies.ts'
 import { isUsable, type ClientSecrets, type StoredSecret } from './client-secrets.ts'
 import type { ApplyStatement } from '../registration/software-statements.ts'
@@ -123,7 +123,7 @@ function createSelfRegistration(
       throw metadataError('client_secret', 'must be that of the client')
   }
 
-  /** What an administrator has set would be lost, or be trusted of what nobody has looked at. */
+  /** What an administrator has set would be lost with it, or be trusted of what nobody has looked at. */
   function assertOwn({ metadata }: StoredClient): void {
     if (!Object.keys(metadata).every((member) => policies.isOpen(member)))
       throw new OAuthError('access_denied', 'an administrator has taken over this registration')
@@ -165,7 +165,14 @@ function createSelfRegistration(
       await asItself(clientId, async () => changes.alter(clientId, want))
       return withSecret(clientId, made)
     },
-    delete: async (clientId) => asItself(clientId, async () => changes.remove(clientId, registrar)),
+    delete: async (clientId) =>
+      asItself(clientId, async () =>
+        changes.remove(clientId, registrar, async (em) => {
+          const had = await lockWithSecrets(em, clientId)
+          if (had?.registrar === registrar) assertOwn(had)
+          return false
+        }),
+      ),
   }
 }
 

@@ -54,6 +54,18 @@ test('a token that is deleted while a client is registered by it uses up no othe
   expect(await initialTokens.find(token)).toBeNull()
 }) // prettier-ignore
 
+test('an app that an administrator has taken over changes nothing any more, and does not end', async () => {
+  const { client_id, registration_client_uri: at, registration_access_token: token } = await register()
+  await server.server.oauth.clients.update(client_id, { show_logo: true })
+  const refused = { status: 403, body: { error: 'access_denied', error_description: 'an administrator has taken over this registration' } }
+  expect(await send('PUT', at, token, { ...METADATA, client_id })).toMatchObject(refused)
+  expect(await send('DELETE', at, token)).toMatchObject(refused)
+  const read = await send('GET', at, token)
+  expect(read).toMatchObject({ status: 200, body: { client_id } })
+  await server.server.oauth.clients.update(client_id, { show_logo: null })
+  expect((await send('DELETE', at, read.body.registration_access_token)).status).toBe(204)
+}) // prettier-ignore
+
 const invite = async (more: object) => initialTokens.create({ name: `token-${++made}`, ...more })
 
 test('openid-client registers, signs its user in, updates and deletes its registration', async () => {
