@@ -3,7 +3,7 @@
  * and containers, and those that cannot be are named here.
  */
 import { execFile, spawnSync } from 'node:child_process'
-import { cp, readFile, stat } from 'node:fs/promises'
+import { cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseEnv, promisify } from 'node:util'
 import { expect, test } from 'vitest'
@@ -24,8 +24,9 @@ const [install, prepare, unit, enable, probe] = [
   page.next('sh'),
   page.next('sh'),
 ]
-const [setupLink, nginx, caddy, restart, pgbouncer, limits, dotEnv, compose] = [
+const [setupLink, files, nginx, caddy, restart, pgbouncer, limits, dotEnv, compose] = [
   page.next('sh'),
+  page.next('ini'),
   page.next('nginx'),
   page.next('caddyfile'),
   page.next('sh'),
@@ -65,9 +66,20 @@ test.skipIf(!has('systemd-analyze', '--version'))('systemd finds nothing wrong w
   const copy = join(directory, 'latchkey@.service')
   await cp(join(checkout, 'deploy/latchkey@.service'), copy)
   await run('sed', ['-i', `s#/usr/bin/node#${process.execPath}#`, copy])
+  await mkdir(`${copy}.d`)
+  await writeFile(join(`${copy}.d`, 'files.conf'), files)
   // It tells of unknown settings on stderr, with status 0.
   expect(await run('systemd-analyze', ['verify', copy])).toEqual({ stdout: '', stderr: '' })
 })
+
+test('what it has loaded for the server is what the settings beside it name', () => {
+  const lines = files.split('\n')
+  const loaded = lines.flatMap((line) => /^LoadCredential=([^:]+):/.exec(line)?.[1] ?? [])
+  const [, assigned = ''] = /^Environment=(.*)$/m.exec(files)!
+  const given = Object.fromEntries(assigned.split(' ').map((one) => one.split('=')))
+  expect(parseConfig(given)).toMatchObject({ MTLS_PORT: 8443 })
+  expect(Object.values<string>(given).filter((value) => value.startsWith('%d/'))).toEqual(loaded.map((name) => `%d/${name}`))
+}) // prettier-ignore
 
 test.skipIf(!has('caddy', 'version'))('Caddy finds nothing wrong with its file', async () => {
   const file = join(checkout, 'deploy/Caddyfile')
@@ -90,7 +102,7 @@ test.skipIf(noPostgres)(
         '127.0.0.1:5432': `127.0.0.1:${postgres.port}`,
       }),
     )
-    expect((await stat(join(etc, 'env'))).mode & 0o077).toBe(0)
+    expect([(await stat(etc)).mode & 0o777, (await stat(join(etc, 'env'))).mode & 0o077]).toEqual([0o755, 0])
     const settings = parseEnv(await readFile(join(etc, 'env'), 'utf8'))
     expect(parseConfig(settings)).toMatchObject({ production: true, TRUSTED_PROXIES: ['127.0.0.1'] })
 

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { fileSetting } from '../../src/setting-value.ts'
 import { getAccessToken, isActive, SIGNED, toClient } from '../support/service.ts'
 import { softHsmModule } from '../support/softhsm.ts'
 import { spawnServer } from '../support/process.ts'
@@ -9,14 +10,20 @@ import { createDatabase } from '../support/database.ts'
 import { openPage, sitDown, substitute } from './page.ts'
 
 const page = await openPage('hardware-keys.md')
-const [makeToken, settings, look, moves] = [
+const [makeToken, settings, look, dropIn, moves] = [
   page.next('sh'),
   page.next('ini'),
   page.next('sh'),
+  page.next('ini'),
   page.next('ini'),
 ]
 
 test('the page has no other commands', () => page.end())
+
+test('the PIN that systemd hands over is where the setting looks for it', () => {
+  const [, name] = /^LoadCredential=(.+):/m.exec(dropIn)!
+  expect(dropIn).toContain(`Environment=${fileSetting('PKCS11_PIN')}=%d/${name}\n`)
+})
 
 test.skipIf(softHsmModule === undefined)('a server with the settings of the page signs in the token, and comes to it from the database by those below', async () => {
   const desk = await sitDown({})
