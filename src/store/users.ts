@@ -171,6 +171,8 @@ export const statements = {
     'user-rename',
     (user) => `${user.column('username')} = $2, ${user.column('usernameKey')} = $3`,
   ),
+  /** The link by which the password could be set is good for nothing any more. */
+  endPasswordLink: update('user-end-password-link', (user) => `${user.column('passwordLinkHash')} = null`),
   disable: update(
     'user-disable',
     (user) => `${user.column('disabledAt')} = now(), ${user.column('passwordLinkHash')} = null`,

@@ -103,7 +103,7 @@ const ENDS: Readonly<Record<string, End>> = {
 /** What does not end them, and why it need not. */
 const LASTING: Readonly<Record<string, readonly string[]>> = {
   // An administrator hands it over, whatever the address.
-  'for a password, handed over': ['another address', 'an address that is theirs no more', 'signing out everywhere', 'signing out everywhere, by an administrator', 'another user name'],
+  'for a password, handed over': ['another address', 'an address that is theirs no more', 'signing out everywhere', 'another user name'],
   // Five may be read at the same time; who asks for the deletion may still get in, to keep the account.
   'for a forgotten password': ['signing out everywhere', 'a later one of its kind', 'another user name', 'a deletion that is asked for'],
   'of an invitation': ['signing out everywhere', 'a later one of its kind', 'another user name', 'a deletion that is asked for'],

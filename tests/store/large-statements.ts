@@ -353,6 +353,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'users-deletion-due': [[20, null, null], 20],
   'user-lock-due': [[SOMEBODY], 1],
   'user-disable': [[SOMEBODY], 1],
+  'user-end-password-link': [[SOMEBODY], 1],
   'user-enable': [[SOMEBODY], 1],
   'user-rehash': [[SOMEBODY, null, 'hash'], 1],
   'user-remove-password': [[SOMEBODY], 1],

@@ -11,8 +11,8 @@ import { lockRow, type Whom } from './user-finder.ts'
 
 export interface TokenRevocation {
   /**
-   * Ends every session, code and Authorization of the user, those with `offline_access` too, and every mailed link for a new password, and has
-   * the apps told that want to know. They may sign in again, and nobody else has to do anything for that. False where there is none.
+   * Ends every session, code and Authorization of the user, those with `offline_access` too, and every link for a new password, handed over or mailed, and
+   * has the apps told that want to know. They may sign in again, and nobody else has to do anything for that. False where there is none.
    */
   revokeTokens(whom: Whom, options?: RevocationOptions): Promise<boolean>
 }
@@ -34,7 +34,7 @@ export function createTokenRevocation(
         if (row === undefined) return undefined
         await also?.(query, note, row.id)
         // A sign-in that is under way is of the user as they were before, and begins no session.
-        await query(statements.update, [row.id, {}, null, null])
+        await query(statements.endPasswordLink, [row.id])
         const clients = await endEverything(query, row.id, 'tokens revoked')
         // Whoever had one sent, or has read it, may be why all of it ends.
         await query(artifacts.deleteOwnedOfKind, [row.id, PASSWORD_RESET])

@@ -53,6 +53,7 @@ test.each<[string, () => Promise<unknown>]>([
   ['another link', async () => passwordLinks.make(id)],
   ['a new password', async () => users.setPassword(username, PASSWORD)],
   ['disabling', async () => users.disable(username)],
+  ['the end of all that they have', async () => users.revokeTokens({ id })],
   ['disabling and enabling', async () => users.enable((await users.disable(username)).username)],
   ['a day', async () => server.database.query(
     `update users set password_link_ends_at = password_link_ends_at - interval '1 day'`)],
