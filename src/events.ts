@@ -53,6 +53,7 @@ export const OWN_EVENTS = {
   'user.password_link_made': tells<{ readonly expires: number }>(),
   /** An administrator had a mail sent with a link by which they choose their password. */
   'user.invited': tells<Bag>(),
+  /** By somebody, or with everything of theirs that ended (`user.tokens_revoked`). */
   'user.invitation_withdrawn': tells<Bag>(),
   /** A one-time link that was used, is too old, or never was one; `link` says what it would have been for. */
   'user.link_refused': tells<{

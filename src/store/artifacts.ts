@@ -65,11 +65,15 @@ export const statements = {
     const artifact = table(Artifact)
     return `delete from ${artifact.name} where ${artifact.column('owner')} = $1`
   }),
-  /** The same of the kind $2. */
-  deleteOwnedOfKind: statement('artifacts-delete-owned-of-kind', (table) => {
-    const artifact = table(Artifact)
-    return `delete from ${artifact.name} where ${artifact.column('owner')} = $1 and ${artifact.column('kind')} = $2`
-  }),
+  /** The same of the kind $2; returns them, and whether each was there still. */
+  deleteOwnedOfKind: statement<Pick<Artifact, 'value'> & { isThere: boolean }>(
+    'artifacts-delete-owned-of-kind',
+    (table) => {
+      const artifact = table(Artifact)
+      return `delete from ${artifact.name} where ${artifact.column('owner')} = $1 and ${artifact.column('kind')} = $2
+      returning ${artifact.columns('value')}, ${isThere(artifact)} as "isThere"`
+    },
+  ),
 }
 
 /** Spends what is there of the kind, under one of the hashes, on a condition; for a statement that stores what it gives. */

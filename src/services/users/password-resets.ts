@@ -103,7 +103,7 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
     const row = await findUserRow(database, userId)
     if (row === null) return []
     const listed = await links.list(userId)
-    const good = listed.filter(({ value }) => value.confirms !== undefined && isGood(value, row))
+    const good = listed.filter(({ value }) => isInvitation(value, row))
     const [first] = good
     // All went to the address that they have.
     return first !== undefined && (await isTaken(first.value, row)) ? [] : good
@@ -179,6 +179,14 @@ function isGood({ user, replaces, to, confirms }: Stored, row: UserRow): boolean
     (to === undefined || (email === to && isVerified === true)) &&
     (confirms === undefined || email === confirms)
   return row.id === user && !row.disabledAt && replaces === passwordMark(row) && isTheirs
+}
+
+/**
+ * Whether what is stored of a link is a good invitation of the user, but for an address that another account has confirmed since.
+ * @internal
+ */
+export function isInvitation(stored: object, row: UserRow): boolean {
+  return (stored as Stored).confirms !== undefined && isGood(stored as Stored, row)
 }
 
 /**

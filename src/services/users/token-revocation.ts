@@ -5,6 +5,7 @@ import { endEverything } from '../../store/endings.ts'
 import { statements } from '../../store/users.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
+import { isInvitation } from './password-resets.ts'
 import type { Also } from './update-options.ts'
 import { PASSWORD_RESET } from './user-changes.ts'
 import { lockRow, type Whom } from './user-finder.ts'
@@ -37,8 +38,11 @@ export function createTokenRevocation(
         await query(statements.endPasswordLink, [row.id])
         const clients = await endEverything(query, row.id, 'tokens revoked')
         // Whoever had one sent, or has read it, may be why all of it ends.
-        await query(artifacts.deleteOwnedOfKind, [row.id, PASSWORD_RESET])
+        const links = await query(artifacts.deleteOwnedOfKind, [row.id, PASSWORD_RESET])
         note({ type: 'user.tokens_revoked', user: row.id, details: { clients } })
+        // They may have no other way in: who invited them has to know.
+        if (links.some(({ value, isThere }) => isThere && isInvitation(value, row)))
+          note({ type: 'user.invitation_withdrawn', user: row.id, details: {} })
         await recordChange(query, 'user', row.id)
         return row.id
       })

@@ -3,6 +3,7 @@
  * @needs latchkey-invitation
  */
 import { expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { linkIn, openMailbox } from '../../support/mailbox.ts'
 import { startServer } from '../../support/server.ts'
 import { SEED } from '../../support/sign-in.ts'
@@ -90,6 +91,38 @@ test.each<[string, (who: { username: string; email: string }) => Promise<unknown
   expect((await agent.submit(form, 'accept-invitation', { password: CHOSEN })).status).toBe(410)
   expect(await oauth.users.authenticate(who.username, CHOSEN)).toBeNull()
 }) // prettier-ignore
+
+test('whoever is signed out everywhere is invited anew: that theirs has ended is told with that', async () => {
+  const who = guest()
+  await invite(who)
+  const link = await next(who.email)
+  const { id } = (await oauth.users.find(who.username))!
+  const page = await admin.submit(await pageOf(who.username), 'revoke-tokens')
+  expect(page.status).toBe(200)
+  expect((await createUserAgent(server.url).get(link)).status).toBe(410)
+  expect(findForm(page, 'withdraw-invitation')).toBeUndefined()
+  const told = await Promise.all(
+    ['user.tokens_revoked', 'user.invitation_withdrawn'].map(async (type) => eventsOf(server, type)),
+  )
+  const [revoked, withdrawn] = told.map((events) => events.filter(({ user }) => user === id))
+  const { actor, requestId } = revoked![0]!
+  expect(withdrawn).toMatchObject([{ actor, requestId, details: {} }])
+  await admin.submit(page, 'send-invitation')
+  const form = await createUserAgent(server.url).get(await next(who.email))
+  expect(findForm(form, 'accept-invitation')).toBeDefined()
+})
+
+test('an invitation that was good no more is not told of when all ends', async () => {
+  const who = guest()
+  await invite(who)
+  await next(who.email)
+  const { id } = (await oauth.users.find(who.username))!
+  await kernelOf(server.server).passwordResets.make(id, '')
+  await oauth.users.update(who.username, { email: `other-${who.email}` })
+  await oauth.users.revokeTokens({ id })
+  const withdrawn = await eventsOf(server, 'user.invitation_withdrawn')
+  expect(withdrawn.filter(({ user }) => user === id)).toEqual([])
+})
 
 test('an address that somebody else confirmed meanwhile stays theirs', async () => {
   const who = guest()
