@@ -62,7 +62,7 @@ export function createAssertions({ issuers, uses, keys, audiences }: AssertionsO
     async read(jwt, { types, required = [], audiences: only }) {
       const unverified = decodeSignedJwt(jwt)
       const from = await find(unverified)
-      const longest = from.max_age ?? MAX_AGE
+      const longest = longestOf(from)
       const isSpiffe = from.issuer.startsWith('spiffe://')
       const holder = { clientId: from.issuer, metadata: { jwks: from.jwks, jwks_uri: from.jwks_uri } }
       const claims = await keys
@@ -91,6 +91,18 @@ export function createAssertions({ issuers, uses, keys, audiences }: AssertionsO
       return from.reusable === true ? assertion : { ...assertion, spend: spendOf(assertion, jwt) }
     },
   }
+}
+
+/**
+ * When what was found good was made, in seconds since the epoch: at the earliest, where it does not say.
+ * @internal
+ */
+export function madeAt(from: TrustedIssuer, { iat, exp }: Bag): number {
+  return iat === undefined ? Number(exp) - longestOf(from) : Number(iat)
+}
+
+function longestOf({ max_age: longest = MAX_AGE }: TrustedIssuer): number {
+  return longest
 }
 
 /** Of one without a name, what was signed: a signature can be written in two ways. */

@@ -8,12 +8,16 @@ import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/user-records.ts'
 import { ADMIN, isInUse, type User } from '../users/user.ts'
 import type { UserFinder } from '../users/user-finder.ts'
+import { madeAt } from './assertions.ts'
 import type { TrustedIssuer } from './trusted-issuer-registry.ts'
 
 /** The client that asks, or a user; with the link by which it is theirs, whose end ends what came of it. */
 export type Mapped = 'client' | { readonly user: User; readonly link?: string }
 
-/** Throws `JwtError` where nobody is meant, or somebody for whom nobody else may speak. */
+/**
+ * For what was found good. Throws `JwtError` where nobody is meant, somebody for whom nobody else may speak, or somebody who was
+ * signed out elsewhere, or of whom everything ended, since it was made.
+ */
 export type FindMapped = (from: TrustedIssuer, claims: Bag) => Promise<Mapped>
 
 /** The kind of record that sign-in by upstreams keeps (`plugins/upstreams/links.ts`). */
@@ -46,6 +50,8 @@ export function createFindMapped(
     if (found === null) throw new JwtError('nobody here is its subject')
     const { user } = found
     if (!isInUse(user)) throw new JwtError('its subject may not sign in')
+    if (madeAt(from, claims) < Math.floor((user.endedAt ?? 0) / 1000))
+      throw new JwtError('its subject was signed out here since it was made')
     // Whoever holds the keys of the issuer would be one of them.
     if (user.roles.includes(ADMIN)) throw new JwtError('its subject is an administrator, who signs in here')
     return found

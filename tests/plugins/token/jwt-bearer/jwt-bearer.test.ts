@@ -331,6 +331,23 @@ describe('what came of an issuer ends', () => {
   })
 })
 
+test('what was said of somebody before everything of theirs ended is good for nothing, and what is said from then on is good', async () => {
+  const dave = await oauth.users.create({ username: 'dave', email: 'dave@example.com', email_verified: true })
+  const email = 'dave@example.com'
+  expect(await ask({ email })).toMatchObject({ status: 200 })
+  expect(await ask({ email, iat: undefined })).toMatchObject({ status: 200 })
+  await oauth.users.revokeTokens({ id: dave.id })
+  // In seconds, as JWTs say it.
+  const ended = Math.floor((await oauth.users.get(dave.id)).endedAt! / 1000)
+  const before = bad('signed out here since')
+  expect(await ask({ email, iat: ended - 1 })).toMatchObject(before)
+  expect(await ask({ email, iat: ended })).toMatchObject({ status: 200 })
+  // As old as it may be.
+  expect(await ask({ email, iat: undefined })).toMatchObject(before)
+  expect(await ask({ email, iat: undefined, exp: ended + 3599 })).toMatchObject(before)
+  expect(await ask({ email, iat: undefined, exp: ended + 3600 })).toMatchObject({ status: 200 })
+}) // prettier-ignore
+
 test('what is bound to a key gives who shows that key a token that is bound to it', async () => {
   const holder = await createDpopKey()
   const url = `${server.url}/token`

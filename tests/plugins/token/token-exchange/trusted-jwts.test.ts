@@ -187,6 +187,15 @@ test('one that is bound to a key is good with that key alone', async () => {
   expect(claimsOf(got)['cnf']).toEqual({ jkt: bound.thumbprint })
 })
 
+test('one about somebody, or who acts, from before everything of theirs ended is good for nothing', async () => {
+  const { id } = await users.create({ username: 'erin', email: 'erin@example.com', email_verified: true })
+  await users.revokeTokens({ id })
+  const ended = Math.floor((await users.get(id)).endedAt! / 1000)
+  const by = async (iat: number) => speak(PARTNER, { email: 'erin@example.com', iat })
+  expect(await ask(DESK, await by(ended - 1))).toMatchObject(invalid('signed out here since'))
+  expect(await ask(DESK, await by(ended))).toMatchObject({ status: 200 })
+})
+
 describe('what came of it ends', () => {
   const again = async (): Promise<void> => {
     await trustedIssuers.delete(PARTNER)
