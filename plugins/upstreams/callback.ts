@@ -38,6 +38,14 @@ const Form = Type.Object({
   iss: Type.Optional(Type.String({ maxLength: 2048 })),
   user: Type.Optional(Type.String({ maxLength: 2048 })),
 })
+/**
+ * Each answer that is made up has the upstream asked: of so many requests there are few at a time, and they are for everybody. They count for
+ * the upstream, since one that does not work has answers like that, and is to keep nobody from another: the network has them of ten.
+ */
+const LIMITS = {
+  account: { failures: 40, recovery: 5 },
+  network: { failures: 400, recovery: 0.5 },
+}
 /** Milliseconds by which its clock may be behind ours. */
 const TOLERANCE = 60_000
 
@@ -69,8 +77,7 @@ export function addCallback(
   const { interactions, browser, oauth } = fastify
   const { upstreams } = kernelOf(fastify)
   const appleUser = createAppleUser(fastify)
-  // Each answer that is made up has the upstream asked: of so many requests there are few at a time, and they are for everybody.
-  const throttle = oauth.throttle('upstream-answer')
+  const throttle = oauth.throttle('upstream-answer', LIMITS)
 
   /**
    * Who somebody is there. One who was to choose that, where the upstream knows of no such thing, signs in there anew: that every
@@ -161,7 +168,7 @@ export function addCallback(
       const upstream = (await upstreams.all()).find((one) => one.id === id)
       if (upstream === undefined || state === '') throw ended()
       // Before it is used up: who has to wait comes again with it.
-      const attempt = await throttle.attempt(null, call.request.ip)
+      const attempt = await throttle.attempt(upstream.id, call.request.ip)
       try {
         const flow = await flows.end(upstream, state, call)
         if (flow === null) throw ended()

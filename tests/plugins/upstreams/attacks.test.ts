@@ -630,6 +630,9 @@ test('of answers that are made up, an upstream is asked about so many of one net
     one.tell('made up', nonce)
     const last = await agent.get(callback('one', state))
     expect([told!.status, last.status, last.headers.has('retry-after'), one.asked()]).toEqual([429, 429, true, asked])
+    // One that does not work keeps nobody from another.
+    const other = await comeBy('two', 'somebody of another')
+    expect([other.page.status, await isSignedIn(other.agent)]).toEqual([200, true])
     return async () => agent.get(callback('one', state))
   })
   // Who has waited comes in by the answer that had to wait.
