@@ -58,9 +58,9 @@ export function addSignOut(fastify: FastifyInstance, provider: Provider): SignOu
       const found = await take(userId, call)
       const upstream = (await upstreams.all()).find(({ id }) => id === found?.upstream)
       if (found === null || upstream?.sign_out !== true) return null
-      const idToken = box.open(found.idToken, contextOf(found.upstream, userId))
+      const idToken = box.tryOpen(found.idToken, contextOf(found.upstream, userId))
       // Of the one that had this id before: who that was there is nobody else's business.
-      if (decodeJwt(idToken).iss !== upstream.issuer) return null
+      if (idToken === null || decodeJwt(idToken).iss !== upstream.issuer) return null
       const owner = `network ${networkOf(call.request.ip)}`
       const state = await away.put({ next }, { owner, most: MOST_AWAY })
       if (state === false) return null

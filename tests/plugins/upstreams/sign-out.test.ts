@@ -147,6 +147,20 @@ test('the ID token of one provider is shown to no other one that has its id by n
   ])
 })
 
+test('who comes with an ID token that no SECRET_KEY opens signs out here alone', async () => {
+  const who = await arrive()
+  await server.database.query(
+    `update artifacts set value = jsonb_set(value, '{idToken}', '"AAAAAAAA.AAAA"') where kind = 'upstream-session'`,
+  )
+  const page = await leave(who)
+  expect([page.status, page.body, await isHere(who), await isThere(who)]).toEqual([
+    200,
+    expect.stringContaining('id="signed-out"'),
+    false,
+    true,
+  ])
+})
+
 test('the ID token is sealed, and gone with the user', async () => {
   const who = await arrive()
   const rows = async () =>
