@@ -20,6 +20,7 @@ import {
 } from './connection.ts'
 import { attributesOf, toEntry, type Entry } from './entry.ts'
 import { nameKey } from './names.ts'
+import { valueOf } from './subjects.ts'
 
 /** Somebody of the directory, with the groups that they are in, by their DNs. */
 export interface Person extends Entry {
@@ -226,9 +227,7 @@ export function createDirectoryProbe(config: LdapConfig): () => Promise<void> {
 
 async function subjectFilter({ idAttribute, userFilter }: LdapConfig, subject: string): Promise<unknown> {
   const { AndFilter, EqualityFilter, FilterParser } = await import('ldapts')
-  const isBinary = /^object(?:GUID|SID)$/i.test(idAttribute)
-  const value = Buffer.from(subject, isBinary ? 'hex' : 'utf8')
-  const isTheirs = new EqualityFilter({ attribute: idAttribute, value })
+  const isTheirs = new EqualityFilter({ attribute: idAttribute, value: valueOf(idAttribute, subject) })
   return new AndFilter({ filters: [isTheirs, FilterParser.parseString(filterForAny(userFilter))] })
 }
 

@@ -7,10 +7,11 @@ import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { misfitOf } from '../../src/protocol/schema.ts'
 import type { LdapConfig } from '../../src/settings/ldap.ts'
 import { asTyped } from '../pages/profile-fields.ts'
+import { subjectOf } from './subjects.ts'
 
 export interface Entry {
   readonly dn: string
-  /** What it keeps for ever, however it is renamed or moved. */
+  /** What it keeps for ever, however it is renamed or moved, as `subjects.ts` writes it. */
   readonly subject: string
   readonly username: string | null
   /** Standard claims of OpenID Connect; `email` where there is one. */
@@ -22,8 +23,6 @@ export interface Entry {
   valuesOf(attribute: string): readonly string[]
 }
 
-/** Those whose values are bytes. */
-const BINARY: ReadonlySet<string> = new Set(['objectguid', 'objectsid'])
 /** What says that an entry is disabled: of Active Directory, FreeIPA and 389, and OpenLDAP's password policy. */
 const DISABLED = ['userAccountControl', 'nsAccountLock', 'pwdAccountLockedTime']
 /** Of userAccountControl: ACCOUNTDISABLE. */
@@ -58,7 +57,6 @@ export function toEntry(found: Found, config: LdapConfig, log: FastifyBaseLogger
 
   const id = bytesOf(config.idAttribute)
   if (id.length !== 1 || id[0]!.length === 0) return null
-  const isBinary = BINARY.has(config.idAttribute.toLowerCase())
   const said = {
     name: first(config.nameAttribute) ?? first('cn'),
     given_name: first('givenName'),
@@ -70,7 +68,7 @@ export function toEntry(found: Found, config: LdapConfig, log: FastifyBaseLogger
   if (left.length > 0) log.warn({ dn: found.dn, claims: left }, 'not taken over from the directory')
   return {
     dn: found.dn,
-    subject: id[0]!.toString(isBinary ? 'hex' : 'utf8'),
+    subject: subjectOf(config.idAttribute, id[0]!),
     username: first(config.usernameAttribute) ?? null,
     claims,
     memberOf: valuesOf('memberOf'),

@@ -13,6 +13,7 @@ const OPERATIONS = {
 } as const
 const ENTRY = 0x64
 const SET = 0x31
+const OCTET_STRING = 0x04
 
 export interface Question {
   readonly operation: keyof typeof OPERATIONS
@@ -37,7 +38,11 @@ export function done({ operation, id }: Question, code = 0, why = ''): Buffer {
   })
 }
 
-export function entry({ id }: Question, dn: string, attributes: Readonly<Record<string, string>>): Buffer {
+export function entry(
+  { id }: Question,
+  dn: string,
+  attributes: Readonly<Record<string, string | Buffer>>,
+): Buffer {
   return message(id, ENTRY, (writer) => {
     writer.writeString(dn)
     writer.startSequence()
@@ -45,7 +50,7 @@ export function entry({ id }: Question, dn: string, attributes: Readonly<Record<
       writer.startSequence()
       writer.writeString(name)
       writer.startSequence(SET)
-      writer.writeString(value)
+      writer.writeBuffer(Buffer.from(value as string), OCTET_STRING)
       writer.endSequence()
       writer.endSequence()
     }
