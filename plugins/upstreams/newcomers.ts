@@ -76,12 +76,14 @@ const Asked = Type.Object({
   /** Sealed; where signing out here is to sign out there too. */
   idToken: Type.Optional(Type.String()),
   locales: Type.String(),
+  /** When the upstream said who they are, in milliseconds since the epoch, by the clock of the processes; those of earlier versions do not say. */
+  askedAt: Type.Optional(Type.Number()),
 })
 type AskedNewcomer = Static<typeof Asked> & Newcomer
 
 const SPENT = {
   title: message('This link is no longer good'),
-  text: message('It was used, or is more than a day old. Sign in once more.'),
+  text: message('It was used, is more than a day old, or you were signed out since. Sign in once more.'),
 }
 const THERE = {
   title: message('Your account is there'),
@@ -202,9 +204,11 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
         const told = { title: message('No account was made'), text: explain(account.refused, upstream) }
         return refuse(call, told)
       }
+      const { user } = account
+      // Linked in another way meanwhile: what the upstream said before everything of theirs ended proves nothing any more.
+      if ((user.endedAt ?? 0) > (asked.askedAt ?? 0)) return refuse(call)
       // Whoever clicks twice is led on by both; after that it signs nobody in.
       await links.spend(token)
-      const { user } = account
       await signOuts.remember(upstream, user.id, hints.open(asked), call)
       const proof = proofOf(user)
       if ((await interactions.wayBack(asked.back, call)) !== null)
@@ -229,6 +233,7 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
         back,
         ...hints.of(upstream, identity),
         locales: tags.join(' '),
+        askedAt: Date.now(),
       })
       return true
     },

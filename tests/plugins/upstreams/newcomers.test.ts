@@ -56,6 +56,18 @@ async function comeWith(
   const query = new URLSearchParams(answer).toString()
   return { agent, login, sub, answer, page: await agent.get(`${at.url}/upstream/club/callback?${query}`) }
 }
+/** By her hand, in a browser of hers. */
+async function linkWithAlice(sub: string): Promise<void> {
+  const owner = createUserAgent(server.url)
+  await goThrough(owner, await owner.get(`${server.url}/account`))
+  const page = await owner.get(`${server.url}/account/linked-sign-ins`)
+  const left = await owner.submit(page, 'link', { upstream: 'club' })
+  const asked = new URL(left.headers.get('location')!).searchParams
+  provider.tell(sub, asked.get('nonce')!, {})
+  const query = new URLSearchParams({ code: 'c', state: asked.get('state')! })
+  const linked = await owner.get(`${server.url}/upstream/club/callback?${query.toString()}`)
+  expect(linked.url).toContain('done=linked')
+}
 const newcomer = () => `newcomer-${++count}@example.org`
 const linkFor = async (email: string): Promise<string> => linkIn(await mailbox.next(email, CONFIRM))
 
@@ -214,16 +226,7 @@ describe('the link', () => {
     expect(new URL((await fresh.agent.get(`${server.url}/account`)).url).pathname).toBe('/account')
 
     const late = await arrive(other)
-    const owner = createUserAgent(server.url)
-    await goThrough(owner, await owner.get(`${server.url}/account`))
-    const page = await owner.get(`${server.url}/account/linked-sign-ins`)
-    const left = await owner.submit(page, 'link', { upstream: 'club' })
-    const asked = new URL(left.headers.get('location')!).searchParams
-    provider.tell(late.sub, asked.get('nonce')!, {})
-    const query = new URLSearchParams({ code: 'c', state: asked.get('state')! })
-    expect((await owner.get(`${server.url}/upstream/club/callback?${query.toString()}`)).url).toContain(
-      'done=linked',
-    )
+    await linkWithAlice(late.sub)
     const told = await late.agent.submit(late, 'confirm')
     expect([told.status, told.body]).toEqual([200, expect.stringContaining('Your account is there')])
     expect(new URL((await late.agent.get(`${server.url}/account`)).url).pathname).not.toBe('/account')
@@ -241,6 +244,25 @@ describe('the link', () => {
       expect.stringContaining('There is an account here already'),
     ])
     expect(await users.waysIn(owner.id)).toEqual([])
+  })
+
+  test('proves who they are once they are linked in another way, unless everything of theirs has ended since they came', async () => {
+    const alice = (await users.find(ALICE.username))!
+    const comeAndLink = async () => {
+      const email = newcomer()
+      const { agent, sub } = await comeWith(email)
+      const page = await agent.get(await linkFor(email))
+      await linkWithAlice(sub)
+      return { agent, page }
+    }
+    const there = await comeAndLink()
+    answerOf(await allow(there.agent, await there.agent.submit(there.page, 'confirm')))
+
+    const { agent, page } = await comeAndLink()
+    await users.revokeTokens({ id: alice.id })
+    const told = await agent.submit(page, 'confirm')
+    expect([told.status, told.body]).toEqual([410, expect.stringContaining('or you were signed out since')])
+    expect(new URL((await agent.get(`${server.url}/account`)).url).pathname).not.toBe('/account')
   })
 
   test('is good no more once the upstream may not sign people up', async () => {
