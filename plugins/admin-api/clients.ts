@@ -164,7 +164,8 @@ export function addClients({ oauth }: FastifyInstance, api: AdminApi): void {
     method: 'POST',
     path: '/clients/:client_id/secret',
     name: 'rotateSecret',
-    summary: 'A new secret of a client; the one before works beside it for `overlap` seconds',
+    summary:
+      'A new secret of a client; the one before works beside it for `overlap` seconds, and any before that as long as it had; without, all end',
     scope: WRITE,
     body: Type.Object({
       overlap: Type.Optional(

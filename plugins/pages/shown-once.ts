@@ -2,7 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import type { Session } from '../../src/doors/interaction.ts'
+import { lookAgain } from '../../src/http/look-again.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
+import type { Wire } from '../../src/protocol/wire.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 
 /** Who made it, and may see it. */
@@ -13,8 +15,10 @@ interface Viewer {
 export interface ShownOnce {
   /** `subject` is whose it is. Returns the handle by which the page takes it: 256 random bits, unless one is given. */
   put(subject: string, secret: string, viewer: Viewer, handle?: string): Promise<string>
-  /** Whether there is something to show under it. */
-  has(handle: string): Promise<boolean>
+  /** The same handle for a form that is sent twice, so that either answer leads to what it made. */
+  handleOf(viewer: Viewer, wire: Wire): string
+  /** Until the form that came first has put it, which it does at this moment; where it was shown already, for a second. */
+  untilPut(handle: string): Promise<void>
   /** Null when it was shown, is too old, or was another's. */
   take(handle: string, viewer: Viewer): Promise<{ subject: string; secret: string } | null>
 }
@@ -25,6 +29,8 @@ interface Kept {
   sealed: string
 }
 
+/** Until the form that came first has put what it makes: a second. */
+const LOOKS = 20
 /** Seconds. */
 const LIFETIME = 300
 const HANDLE = /^[A-Za-z0-9_-]{43}$/
@@ -49,7 +55,11 @@ export function createShownOnce({ artifacts, box }: Kernel, kind: string): Shown
       await kept.put({ subject, sid, sealed: box.seal(secret, contextOf({ subject, sid })) }, { handle })
       return handle
     },
-    has: async (handle) => (await kept.get(handle)) !== null,
+    handleOf: ({ session: { sid } }, wire) =>
+      box.hash(`${kind} by\0${sid}\0${JSON.stringify(wire)}`).split('.')[1]!,
+    async untilPut(handle) {
+      await lookAgain(LOOKS, async () => ((await kept.get(handle)) === null ? undefined : true))
+    },
     async take(handle, { session }) {
       const found = HANDLE.test(handle) ? await kept.get(handle) : null
       if (found?.sid !== session.sid || (await kept.spend(handle)) === null) return null

@@ -1,6 +1,5 @@
 /** The second factor on the account: a part of the page "Security", and pages on which an app is set up and codes are made. */
 import type { FastifyReply } from 'fastify'
-import { lookAgain } from '../../src/http/look-again.ts'
 import { waitFor } from '../../src/http/wait.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
@@ -44,8 +43,6 @@ const [SECURITY, ADD, REMOVE, CODES] = [
 ]
 /** The id of its heading. */
 const PART = 'second-factor-title'
-/** How often a form that is sent twice looks for the codes that the first makes: for a second. */
-const LOOKS = 20
 /** So few that new ones should be made. */
 const FEW = 3
 const DONE: Readonly<Record<string, Words>> = {
@@ -102,14 +99,6 @@ export function addAccountPages(factors: Factors): void {
     return shownOnce.put(session.userId, codes, { session }, handle)
   }
 
-  /** The same for a form that is sent twice, so that either answer leads to the codes. */
-  const handleOf = ({ request, wire }: PageCall): string =>
-    kernel.box.hash(`codes of\0${area.sessionOf(request).sid}\0${JSON.stringify(wire)}`).split('.')[1]!
-  /** The form that came first makes them at this moment; where they were shown already, there is nothing to wait for. */
-  async function untilMade(handle: string): Promise<string> {
-    await lookAgain(LOOKS, async () => ((await shownOnce.has(handle)) ? true : undefined))
-    return handle
-  }
   const toCodes = (
     { reply }: PageCall,
     handle: string,
@@ -141,10 +130,9 @@ export function addAccountPages(factors: Factors): void {
             : security(call)
         // The session has shown it, and goes on, also where the form is sent twice.
         await browser[STEPS].raise(call, area.sessionOf(call.request), SHOWN, ownRequest(), call.wire)
-        const handle = handleOf(call)
-        return toCodes(call, isAdded ? await handOut(call, handle) : await untilMade(handle), {
-          first: 'yes',
-        })
+        const handle = shownOnce.handleOf({ session: area.sessionOf(call.request) }, call.wire)
+        await (isAdded ? handOut(call, handle) : shownOnce.untilPut(handle))
+        return toCodes(call, handle, { first: 'yes' })
       } catch (error) {
         const { advice, status } = waitFor(error, call)
         return showForm(call, advice, status)

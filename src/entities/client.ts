@@ -74,6 +74,6 @@ const ClientSecretSchema = defineEntity({
   },
 })
 
-/** One of the secrets that a client may use; two live at a time while one is being replaced. */
+/** One of the secrets that a client may use; several live at a time while they are being replaced, and one alone has no end. */
 export class ClientSecret extends ClientSecretSchema.class {}
 ClientSecretSchema.setClass(ClientSecret)

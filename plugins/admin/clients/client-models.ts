@@ -46,7 +46,7 @@ export interface ClientPage {
   /** What is seldom wise of what is registered, each a sentence. */
   cautions: readonly Words[]
   /** Null for a client that has no secret. */
-  rotation: FormTarget | null
+  rotation: (FormTarget & { former: string }) | null
   deletion: FormTarget & { error: Words | null; typed: string }
   settings: AppSettings
   /** Members that the form has no field for. */

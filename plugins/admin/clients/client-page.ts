@@ -79,7 +79,12 @@ export async function showClient(
     form: clientForm(area, call, { path: PATH, subject: clientId, values, errors }),
     version: versionOf(client),
     cautions: [...(byItself ? [BY_ITSELF] : []), ...cautionsOf(client)],
-    rotation: hasSecret(client) ? area.target(call, '/client/rotate-secret', clientId) : null,
+    rotation: hasSecret(client)
+      ? {
+          ...area.target(call, '/client/rotate-secret', clientId),
+          former: await area.oauth.clients.currentSecret(clientId),
+        }
+      : null,
     deletion: {
       ...area.target(call, '/client/delete', clientId),
       error: deletion?.error ?? null,

@@ -1,6 +1,8 @@
 /** A client's secret: replaced at `/admin/client/rotate-secret`, and shown once at `/admin/client/secret`. */
 import { message } from '../../../src/protocol/message.ts'
+import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
 import { Type } from '../../../src/protocol/schema.ts'
+import { SecretReplaced } from '../../../src/services/clients/client-registry.ts'
 import { appSettings } from './app-settings.ts'
 import { findFace } from './client-face.ts'
 import { getClient } from './client-page.ts'
@@ -18,16 +20,23 @@ export function addClientSecret(area: OwnArea, shownOnce: ShownOnce): void {
   serve({
     path: `/admin${ROTATE}`,
     query: Id,
-    form: Type.Object({ client_id: Type.String(), overlap: Type.Enum(OVERLAPS) }),
+    form: Type.Object({
+      client_id: Type.String(),
+      overlap: Type.Enum(OVERLAPS),
+      former: Type.Optional(Type.String()),
+    }),
     show: async ({ client_id: clientId = '' }, { reply }) =>
       reply.redirect(uri('/client', { client_id: clientId }), 303),
-    async submit({ client_id: clientId, overlap }, call) {
+    async submit({ client_id: clientId, overlap, former = '' }, call) {
       const administrator = area.assertGenuine(call, ROTATE, clientId)
       await getClient(area, clientId)
       const again = area.signInAgain(call, uri('/client', { client_id: clientId, again: 'yes' }))
       if (again !== undefined) return again
-      const { client_secret: secret } = await oauth.clients.rotateSecret(clientId, Number(overlap))
-      const handle = await shownOnce.put(clientId, secret!, administrator)
+      const handle = shownOnce.handleOf(administrator, call.wire)
+      const rotated = await unlessReplaced(oauth.clients.rotateSecret(clientId, Number(overlap), { former }))
+      // A form that was sent twice, or opened before somebody else's was sent, makes no second one.
+      if (rotated === null) await shownOnce.untilPut(handle)
+      else await shownOnce.put(clientId, rotated.client_secret!, administrator, handle)
       return call.reply.redirect(uri('/client/secret', { handle }), 303)
     },
   })
@@ -55,4 +64,13 @@ export function addClientSecret(area: OwnArea, shownOnce: ShownOnce): void {
       })
     },
   })
+}
+
+async function unlessReplaced(rotation: Promise<ClientInformation>): Promise<ClientInformation | null> {
+  try {
+    return await rotation
+  } catch (error) {
+    if (error instanceof SecretReplaced) return null
+    throw error
+  }
 }

@@ -9,7 +9,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { FastifyBaseLogger } from 'fastify'
 import type { TObject } from 'typebox'
 import { parseMetadata, type ClientInformation } from '../../protocol/client-metadata.ts'
-import { metadataError } from '../../protocol/errors.ts'
+import { metadataError, OAuthError } from '../../protocol/errors.ts'
 import {
   applyMetadata,
   nullMembers,
@@ -17,6 +17,7 @@ import {
   toMetadata,
   type StoredClient,
 } from '../../protocol/stored-client.ts'
+import { findClientRow } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'
 import { newClient, unknownClient, type ClientChanges, type WantedClient } from './client-changes.ts'
 import { createClientFinder, lockWithSecrets, type ClientFinder } from './client-finder.ts'
@@ -36,6 +37,21 @@ export interface Judged {
   judge?: (client: ClientInformation) => void
 }
 
+export interface Rotation extends Judged {
+  /** The secret that it is to replace, as `currentSecret` named it, and no other. */
+  former?: string | undefined
+}
+
+/**
+ * Nothing was done: the secret was replaced meanwhile.
+ * @internal
+ */
+export class SecretReplaced extends OAuthError {
+  constructor() {
+    super('invalid_request', 'the secret was replaced meanwhile')
+  }
+}
+
 export interface ClientRegistry extends ClientFinder {
   /**
    * Registers a client. Where it needs a secret and none is given, the result carries a generated `client_secret`:
@@ -51,8 +67,14 @@ export interface ClientRegistry extends ClientFinder {
   update(clientId: string, members: unknown, options?: Strictness & Judged): Promise<ClientInformation>
   /** Names in a `scope` list under which neither a scope nor a client is registered. */
   unregisteredScopes: FindUnregistered
-  /** A new secret, returned once; those before it go on working for `overlap` seconds. */
-  rotateSecret(clientId: string, overlap?: number, options?: Judged): Promise<ClientInformation>
+  /**
+   * A new secret, returned once. The one before it goes on working for `overlap` seconds, and those before that for as long as
+   * they were given, up to five in all; without `overlap` all of them end. Throws `OAuthError`: `invalid_request` where `former` was
+   * replaced meanwhile.
+   */
+  rotateSecret(clientId: string, overlap?: number, options?: Rotation): Promise<ClientInformation>
+  /** What names the secret that was made last; `''` for none. */
+  currentSecret(clientId: string): Promise<string>
   /** False when there was none. Its tokens are dead within two seconds. */
   delete(clientId: string, options?: Judged): Promise<boolean>
   /** The members of client metadata that plugins added. */
@@ -157,13 +179,14 @@ export function createClientRegistry({
   async function rotateSecret(
     clientId: string,
     overlap = 0,
-    { judge }: Judged = {},
+    { judge, former }: Rotation = {},
   ): Promise<ClientInformation> {
     return changes.within(clientId, async (em, note) => {
       // Of two at once, the second sees the secret of the first.
       const client = await lockWithSecrets(em, clientId)
       if (client === null) throw unknownClient()
       judge?.(toMetadata(client, true))
+      if (former !== undefined && former !== currentOf(client.secrets.getItems())) throw new SecretReplaced()
       client.revision = randomUUID()
       if (!policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)) {
         throw metadataError('token_endpoint_auth_method', `${client.tokenEndpointAuthMethod} has no secret`)
@@ -183,6 +206,8 @@ export function createClientRegistry({
     update,
     save,
     rotateSecret,
+    currentSecret: async (clientId) =>
+      currentOf(clientId === '' ? [] : ((await findClientRow(database, clientId))?.secrets ?? [])),
     async delete(clientId, { judge } = {}) {
       const unless = async (em: EntityManager) => {
         const client = await lockWithSecrets(em, clientId)
@@ -193,4 +218,9 @@ export function createClientRegistry({
     },
     extensions: policies.schemas,
   }
+}
+
+/** The id of the one that has no end yet. */
+function currentOf(secrets: readonly { readonly id: string; readonly expiresAt?: unknown }[]): string {
+  return secrets.find(({ expiresAt }) => (expiresAt ?? null) === null)?.id ?? ''
 }

@@ -8,14 +8,22 @@ export function addSecret(em: EntityManager, client: Client, secret: NewSecret):
   em.create(ClientSecret, { id: randomUUID(), client, ...secret }, { persist: true })
 }
 
-/** From now on this one is right, and of those before it the newest for `overlap` seconds more. */
+/** Of those before the one that is right, how many work beside it. */
+const MOST_FORMER = 5
+
+/**
+ * From now on this one is right, and the one before it for `overlap` seconds more. Those before that keep the time that they
+ * have: whose answer was lost asks again, and uses one of them until then. Without overlap all end at once.
+ */
 export function replaceSecrets(em: EntityManager, client: Client, secret: NewSecret, overlap = 0): void {
-  const [newest, ...older] = client.secrets
+  const now = Date.now()
+  const live = client.secrets
     .getItems()
+    .filter(({ expiresAt }) => Number(expiresAt ?? Infinity) > now)
     .toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
-  for (const one of older) client.secrets.remove(one)
-  if (newest !== undefined && overlap > 0) newest.expiresAt = new Date(Date.now() + overlap * 1000)
-  else if (newest !== undefined) client.secrets.remove(newest)
+  const kept = overlap > 0 ? live.slice(0, MOST_FORMER) : []
+  for (const one of client.secrets.getItems()) if (!kept.includes(one)) client.secrets.remove(one)
+  for (const one of kept) one.expiresAt ??= new Date(now + overlap * 1000)
   addSecret(em, client, secret)
 }
 

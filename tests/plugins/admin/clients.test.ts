@@ -99,6 +99,26 @@ test('a secret that waits to be shown is for one session, and sealed', async () 
   expect(shown.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 410])
 })
 
+test('a secret is replaced once by a form that is sent twice, and either answer leads to the new one', async () => {
+  const { client_id: clientId, client_secret: first } = await clients.create({ client_id: 'twice', scope: ['a'] })
+  const elsewhere = await signedIn(server)
+  const seen = await openClient(server, elsewhere, clientId!)
+  const { action, fields } = findForm(await openClient(server, agent, clientId!), 'rotate-secret')!
+  const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
+  const send = async () => {
+    const { status, headers } = await server.post(action, { ...fields, overlap: '3600' }, { cookie, origin: server.url })
+    return [status, headers.get('location')]
+  }
+  const [one, other] = await Promise.all([send(), send()])
+  expect([one[0], other]).toEqual([303, one])
+  const shown = await agent.get(`${server.url}${one[1]}`)
+  for (const secret of [first!, textOf(shown, 'client-secret')!]) expect(await clients.hasSecret(clientId!, secret)).toBe(true)
+  expect(await server.database.query(`select id from client_secrets where client_id = 'twice'`)).toHaveLength(2)
+  // By who has seen the former one: nothing is done, and the page says how to get another.
+  expect((await elsewhere.submit(seen, 'rotate-secret', { overlap: '0' })).status).toBe(410)
+  expect(await clients.hasSecret(clientId!, first!)).toBe(true)
+}) // prettier-ignore
+
 test.each([
   ['redirect_uris', `${URI}\n/callback`, 'Line 2: Must be an absolute URI.'],
   ['redirect_uris', `${URI}#a`, 'Must not have a fragment.'],

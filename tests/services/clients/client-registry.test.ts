@@ -162,7 +162,7 @@ test('an update that is refused changes nothing', async () => {
   expect(await clients.find(client_id!)).toMatchObject({ client_name: 'A' })
 })
 
-test('two secrets live while one replaces the other, and one alone without overlap', async () => {
+test('a secret lives on while others replace it, and one alone without overlap', async () => {
   const { client_id, client_secret } = await clients.create({ scope: ['a'] })
   const secondOf = await clients.rotateSecret(client_id!, 60)
   const works = async (secret?: string): Promise<boolean> => clients.hasSecret(client_id!, secret!)
@@ -172,13 +172,60 @@ test('two secrets live while one replaces the other, and one alone without overl
     await works(client_secret),
     await works(secondOf.client_secret),
     await works(third.client_secret),
-  ]).toEqual([false, true, true])
+  ]).toEqual([true, true, true])
   const last = await clients.rotateSecret(client_id!)
   expect([
     await works(secondOf.client_secret),
     await works(third.client_secret),
     await works(last.client_secret),
   ]).toEqual([false, false, true])
+})
+
+test('what is asked for again, as its answer was lost, ends nothing that was promised to work', async () => {
+  const { client_id, client_secret } = await clients.create({ scope: ['a'] })
+  const works = async (secret?: string): Promise<boolean> => clients.hasSecret(client_id!, secret!)
+  const ends = async () =>
+    server.database.query('select expires_at from client_secrets where client_id = $1 order by created_at', [
+      client_id!,
+    ])
+  await server.database.query(
+    `update client_secrets set created_at = created_at - interval '1 hour' where client_id = $1`,
+    [client_id!],
+  )
+  await clients.rotateSecret(client_id!, 86_400)
+  const first = await ends()
+  await clients.rotateSecret(client_id!, 60)
+  expect(await works(client_secret)).toBe(true)
+  expect((await ends())[0]).toEqual(first[0])
+  // Bounded: the one in use and four that nobody has, beside the newest.
+  for (let again = 0; again < 3; again++) await clients.rotateSecret(client_id!, 60)
+  expect(await works(client_secret)).toBe(true)
+  expect(await ends()).toHaveLength(6)
+  const last = await clients.rotateSecret(client_id!, 60)
+  expect([await works(client_secret), await works(last.client_secret)]).toEqual([false, true])
+  expect(await ends()).toHaveLength(6)
+})
+
+test('a secret whose time is over is gone with the next rotation', async () => {
+  const { client_id } = await clients.create({ scope: ['a'] })
+  await clients.rotateSecret(client_id!, 60)
+  await server.database.query(
+    `update client_secrets set expires_at = now() where client_id = $1 and expires_at is not null`,
+    [client_id!],
+  )
+  await clients.rotateSecret(client_id!, 60)
+  expect(
+    await server.database.query('select id from client_secrets where client_id = $1', [client_id!]),
+  ).toHaveLength(2)
+})
+
+test('a secret is replaced in the place of the one that was seen, and of no other', async () => {
+  const { client_id } = await clients.create({ scope: ['a'] })
+  const former = await clients.currentSecret(client_id!)
+  const { client_secret } = await clients.rotateSecret(client_id!, 0, { former })
+  await expect(clients.rotateSecret(client_id!, 0, { former })).rejects.toThrow('was replaced meanwhile')
+  expect(await clients.hasSecret(client_id!, client_secret!)).toBe(true)
+  expect([await clients.currentSecret('nobody'), await clients.currentSecret('')]).toEqual(['', ''])
 })
 
 test('a deleted client is gone with its secrets, and cannot be deleted twice', async () => {
