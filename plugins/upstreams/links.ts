@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { UserRecord, UserRecords } from '../../src/doors/user-records.ts'
 import type { NewEvent } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { Identity } from './provider.ts'
 
@@ -64,7 +65,8 @@ export function createLinks(fastify: FastifyInstance): Links {
       try {
         return await records.delete(userId, id, linkEvent('user.upstream_unlinked', userId, record.value))
       } catch (error) {
-        await unlinked.delete(userId, id)
+        // Refused, it is linked still. Of all else it is not known, and whoever unlinked it must not come back by an address.
+        if (error instanceof OAuthError && error.status < 500) await unlinked.delete(userId, id)
         throw error
       }
     },

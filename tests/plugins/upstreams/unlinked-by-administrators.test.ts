@@ -2,7 +2,8 @@
  * Linked sign-ins of users, as administrators see and unlink them: on the page of the user, and by command; and what their people hear of it.
  * @needs latchkey-upstreams
  */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { commandsHere, runCommandHere } from '../../support/command-here.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, BOB, goThrough, SEED } from '../../support/sign-in.ts'
@@ -59,6 +60,25 @@ test('the page of a user lists them, unlinks one, and keeps the last way in', as
   expect(await linkedSignIns.list(bob)).toHaveLength(1)
   await oauth.users.setPassword('bob', BOB.password)
 }) // prettier-ignore
+
+test('an end of a link whose answer is lost stays one: no address links it again', async () => {
+  const [linked] = await linkedSignIns.list(bob)
+  const { audit } = kernelOf(server.server)
+  const { transaction } = audit
+  const spy = vi.spyOn(audit, 'transaction').mockImplementation(async (work) => {
+    const done = await transaction(work)
+    if ((await linkedSignIns.list(bob)).length === 0) throw new Error('the connection was lost')
+    return done
+  })
+  await expect(linkedSignIns.unlink(bob, linked!.id)).rejects.toThrow('the connection was lost')
+  spy.mockRestore()
+  expect(await linkedSignIns.list(bob)).toEqual([])
+  const marks = await server.database.query(
+    `select record_id from user_records where user_id = '${bob}' and kind = 'upstream-unlinked'`,
+  )
+  expect(marks).toEqual([{ record_id: linked!.id }])
+  await link()
+})
 
 test('nobody else unlinks one, nor by the form of another, and not ten minutes after a sign-in', async () => {
   const admin = await signedIn(server, ROOT)
