@@ -99,18 +99,14 @@ export async function addPages(fastify: FastifyInstance, requests: DeviceRequest
   }
 
   async function end(
-    { request, state }: EndedInteraction,
+    { state }: EndedInteraction,
     decision: Decision,
     call: BrowserCall,
   ): Promise<FastifyReply> {
-    const decided = await requests.decide(String(state['id']), decision)
-    if (decided === null)
-      throw new OAuthError('invalid_request', 'the code was used or is too old; start again on the device')
-    const isAllowed = 'granted' in decision
     const user = (await browser.session(call.request))?.userId
-    const told = { client: request.client.clientId, user, details: { device: decided.address } }
-    oauth.audit.observe({ type: isAllowed ? 'device.allowed' : 'device.denied', ...told })
-    return call.reply.redirect(`${action}/${isAllowed ? 'allowed' : 'denied'}`, 303)
+    if (!(await requests.decide(String(state['id']), decision, user)))
+      throw new OAuthError('invalid_request', 'the code was used or is too old; start again on the device')
+    return call.reply.redirect(`${action}/${'granted' in decision ? 'allowed' : 'denied'}`, 303)
   }
 
   const inDirectory = (file: string): URL => new URL(`../../../../templates/${file}`, import.meta.url)

@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto'
 import type { ApprovalRequest } from '../../../../src/doors/approval.ts'
 import type { Client } from '../../../../src/doors/client.ts'
 import { approvalToJson, type StoredApproval } from '../../../../src/doors/stored-facts.ts'
+import type { NewEvent } from '../../../../src/events.ts'
 import { hashOf, isSameHash } from '../../../../src/protocol/handle.ts'
 import { randomText } from '../../../../src/protocol/random.ts'
 import {
@@ -29,6 +30,8 @@ export interface DeviceRequest extends Decided {
   readonly askedAt: number
   /** Hash of the id, 256 random bits, of the browser in which the code was entered: no other may go on. */
   readonly browser?: string
+  /** Who has decided; absent for nobody who was signed in. */
+  readonly decidedBy?: string
 }
 
 export interface Found {
@@ -42,8 +45,8 @@ export interface DeviceRequests {
   findByDeviceCode(deviceCode: string): Promise<{ id: string; request: DeviceRequest | null }>
   /** Binds the request to the browser. Null for a code that is not open, or was entered in another one. */
   claim(userCode: string, browserId: string): Promise<Found | null>
-  /** The request as it was; null when it was decided before, or is too old. */
-  decide(id: string, decision: Decision): Promise<DeviceRequest | null>
+  /** False when it was decided before, or is too old; not for who decides again as they did. */
+  decide(id: string, decision: Decision, user: string | undefined): Promise<boolean>
   /** Notes that the device asked; false when it came too early, and then has to leave 5 seconds more (§3.5). */
   poll(id: string): Promise<boolean>
 }
@@ -108,12 +111,30 @@ export function createDeviceRequests(
       return (await requests.replace(id, request, claimed)) ? { id, request: claimed } : null
     },
 
-    async decide(id, decision) {
+    async decide(id, decision, user) {
       const request = await requests.get(id)
-      if (request === null || !isOpen(request)) return null
-      return (await requests.replace(id, request, { ...request, decision })) ? request : null
+      if (request === null) return false
+      const decided = { ...request, decision, ...(user === undefined ? {} : { decidedBy: user }) }
+      if (isOpen(request) && (await requests.replace(id, request, decided, eventOf(decided)))) return true
+      // By the same form, whose answer was lost, or which was sent twice.
+      const now = await requests.get(id)
+      return now !== null && isSame(now, decided)
     },
 
     poll: polls.note,
   }
+}
+
+const isAllowed = ({ decision }: Decided): boolean => decision !== undefined && 'granted' in decision
+
+function isSame(one: DeviceRequest, other: DeviceRequest): boolean {
+  return (
+    one.decision !== undefined && isAllowed(one) === isAllowed(other) && one.decidedBy === other.decidedBy
+  )
+}
+
+function eventOf(decided: DeviceRequest): NewEvent {
+  const { approval, address, decidedBy: user } = decided
+  const type = isAllowed(decided) ? 'device.allowed' : 'device.denied'
+  return { type, client: approval.client, user, details: { device: address } }
 }

@@ -5,7 +5,7 @@
 import { decodeJwt } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
 import decodeQr from 'qr/decode.js'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { withClient } from '../../../../src/store/connections.ts'
 import { asksForFactor, codeOf, recoveryCodesOn, secretOn } from '../../../support/authenticator.ts'
@@ -233,8 +233,11 @@ test('what is allowed, denied and refused is in the audit log and on the account
   await person.submit(consent, 'consent', { username, password, decision: 'deny' })
   await enter(server, newPerson(server), { user_code: 'BBBB-BBBB' })
   const user = (await users.find('alice'))!.id
-  for (const type of ['device.allowed', 'device.denied', 'device.code_refused'] as const)
-    await expect.poll(async () => (await audit.list({ type })).events[0]).toMatchObject({ type })
+  // What is decided, with the decision.
+  for (const type of ['device.allowed', 'device.denied'] as const)
+    expect((await audit.list({ type })).events[0]).toMatchObject({ type, user, client: 'tv' })
+  const type = 'device.code_refused'
+  await expect.poll(async () => (await audit.list({ type })).events[0]).toMatchObject({ type })
   const [event] = (await audit.list({ type: 'device.allowed' })).events
   expect(event).toMatchObject({ user, client: 'tv', details: { device: '127.0.0.1' } })
   const activity = await person.get(`${server.url}/account/activity`)
@@ -242,6 +245,29 @@ test('what is allowed, denied and refused is in the audit log and on the account
   for (const words of ['You connected a device at 127.0.0.1', 'You denied a device at 127.0.0.1'])
     expect(text).toContain(words)
 })
+
+test.each(['allow', 'deny'])('a form that is sent again, as the answer to %s was lost, leads on, and is told of once', async (decision) => {
+  const person = newPerson(server)
+  await goThrough(person, await enter(server, person, await ask(server)))
+  const asked = await ask(server)
+  const consent = await enter(server, person, asked)
+  const type = decision === 'allow' ? 'device.allowed' : 'device.denied'
+  const count = async () => (await server.database.query('select from audit_events where type = $1', [type])).length
+  const before = await count()
+  const { audit: trail } = kernelOf(server.server)
+  const { transaction } = trail
+  const spy = vi.spyOn(trail, 'transaction').mockImplementation(async (work) => {
+    const done = await transaction(work)
+    if ((await count()) > before) throw new Error('the connection was lost')
+    return done
+  })
+  expect((await person.submit(consent, 'consent', { decision })).status).toBe(500)
+  spy.mockRestore()
+  const end = await person.submit(consent, 'consent', { decision })
+  expect([end.status, end.url]).toEqual([200, `${server.url}/device/${decision === 'allow' ? 'allowed' : 'denied'}`])
+  expect(await count()).toBe(before + 1)
+  expect(await poll(server, asked)).toMatchObject(decision === 'allow' ? { status: 200 } : invalid('access_denied'))
+}) // prettier-ignore
 
 test('the page says where a device is, when it asked, and that its network is another', async () => {
   const asked = await answer(
