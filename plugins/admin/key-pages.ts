@@ -77,7 +77,7 @@ export function addKeyPages(area: OwnArea): void {
       const again = area.signInAgain(call, uri('/keys', { again: 'yes' }))
       if (again !== undefined) return again
       // A form that was sent twice, or opened before somebody else's was sent, makes no second successor.
-      if ((newestOf(algorithm)?.kid ?? '') === newest) await keys.rotate(algorithm)
+      await keys.rotate(algorithm, undefined, newest)
       return call.reply.redirect(uri('/keys', { rotated: algorithm }), 303)
     },
   })

@@ -46,8 +46,11 @@ export interface KeyRing extends Pick<LoadedKeys, 'find' | 'signer' | 'revoked'>
   stateOf(key: KeyRecord): KeyState
   /** Seconds: what the tokens live for that live longest. */
   longestLifetime(): Promise<number>
-  /** Publishes a successor that signs after `publishFor` seconds; returns it, or the one another process made. */
-  rotate(algorithm: string, publishFor?: number): Promise<RingKey>
+  /**
+   * Publishes a successor that signs after `publishFor` seconds; returns it, or the one another process made: also where the
+   * newest key is not `former` any more, the kid of which was seen.
+   */
+  rotate(algorithm: string, publishFor?: number, former?: string): Promise<RingKey>
   /**
    * Ends a key, and with it all that it signed, in every process within two seconds. If it signs, another does at once:
    * one that waits for its time, or a new one, which nobody has seen. Returns what is left of it, also of one that was
@@ -103,10 +106,15 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
       throw new ConfigError(`KEYS must name ${key.store}, where the key ${key.kid} is.`)
   }
 
-  async function rotate(algorithm: string, publishFor = options.publishFor): Promise<RingKey> {
+  async function rotate(
+    algorithm: string,
+    publishFor = options.publishFor,
+    former?: string,
+  ): Promise<RingKey> {
     assertOffered(algorithm)
     await load()
     const predecessor = newest(algorithm)
+    if (predecessor !== undefined && former !== undefined && predecessor.kid !== former) return predecessor
     assertNamed(predecessor)
     await create(algorithm, predecessor, predecessor === undefined ? 0 : publishFor)
     const successor = newest(algorithm)

@@ -1,5 +1,5 @@
 /** Signing keys on their page: what is published, replaced when asked, and never a private part. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { startServer } from '../../support/server.ts'
 import { findForm, type Page } from '../../support/user-agent.ts'
@@ -47,6 +47,20 @@ test('an algorithm that is offered and has no key gets one, which signs at once'
   const made = await agent.submit(page, 'rotate-EdDSA')
   expect(rowsOf(made, 'EdDSA')).toEqual([['current', kids('EdDSA')[0]]])
   expect(made.body).toContain('There is a key, which signs at once.')
+})
+
+test('a form that comes behind another one makes no second successor, though this process knows nothing of that yet', async () => {
+  const page = await open()
+  const [former] = kids('EdDSA')
+  const { rotate } = keys
+  vi.spyOn(keys, 'rotate').mockImplementationOnce(async (...given) => {
+    await rotate('EdDSA')
+    return rotate(...given)
+  })
+  const rotated = await agent.submit(page, 'rotate-EdDSA')
+  expect(rotated.url).toBe(`${server.url}/admin/keys?rotated=EdDSA`)
+  expect(kids('EdDSA')).toEqual([former, expect.any(String)])
+  vi.restoreAllMocks()
 })
 
 test('when the successor signs, the former is retiring, with its end', async () => {
