@@ -79,7 +79,7 @@ export const statements = {
   }),
   /**
    * The attempt $2 at $1 failed because of $4: again in $3 seconds, unless its time is over or $5 says that there is no use.
-   * Nothing where another process has taken it since.
+   * Nothing where another process has taken it since, or it was given up.
    */
   failed: statement<{ givenUp: boolean }>('outbox-failed', (table) => {
     const entry = table(OutboxEntry)
@@ -87,7 +87,7 @@ export const statements = {
     return `update ${entry.name} set ${entry.column('dueAt')} = now() + make_interval(secs => $3),
         ${entry.column('lastError')} = $4, ${givenUpAt} = case when $5 or ${until} <= now() then now() end,
         ${until} = case when $5 then least(${until}, now()) else ${until} end
-      where ${entry.column('id')} = $1 and ${entry.column('attempts')} = $2
+      where ${entry.column('id')} = $1 and ${entry.column('attempts')} = $2 and ${isWaiting(entry)}
       returning ${givenUpAt} is not null as "givenUp"`
   }),
   /** Gives the attempt $2 at $1 back: it was not made. */
@@ -119,22 +119,24 @@ export const statements = {
   retryAll: statement<Pick<OutboxEntry, 'kind'>>('outbox-retry-all', (table) => retrying(table, overOf(table))),
   /** The same of the recipient $3 of the kind $2. */
   retryOf: statement<Pick<OutboxEntry, 'kind'>>('outbox-retry-of', (table) => retrying(table, overOf(table, isOf(table(OutboxEntry))))),
-  /** Gives up what the recipient $3 of the kind $2 has waited for too long, since $4, at most $1. */
+  /** Gives up what the recipient $3 of the kind $2 has waited for too long, since $4, at most $1: but for what somebody is at. */
   giveUpOver: statement<Pick<OutboxEntry, 'id'>>('outbox-give-up-over', (table) => {
     const entry = table(OutboxEntry)
-    return givingUp(entry, overOf(table, `${isOf(entry)} and ${isWaiting(entry)}`))
+    return givingUp(entry, overOf(table, `${isOf(entry)} and ${isLeft(entry)}`))
   }),
-  /** The same of all that waits for them and was enqueued before $5. */
+  /** The same of all that waits for them and was enqueued before $5; also of the one of the id $6, which this process is at. */
   giveUpGone: statement<Pick<OutboxEntry, 'id'>>('outbox-give-up-gone', (table) => {
     const entry = table(OutboxEntry)
-    const which = `${isOf(entry)} and ${isWaiting(entry)} and ${entry.column('enqueuedAt')} < $5`
-    return givingUp(entry, `any(array(select ${entry.column('id')} from ${entry.name} where ${which} limit $1))`, '$4')
+    const id = entry.column('id')
+    const left = `(${isLeft(entry)} or ${id} = $6)`
+    const which = `${isOf(entry)} and ${isWaiting(entry)} and ${left} and ${entry.column('enqueuedAt')} < $5`
+    return givingUp(entry, `any(array(select ${id} from ${entry.name} where ${which} limit $1))`, { left, reason: '$4' })
   }),
   /** The same of what waits for them longer than the last $5. */
   giveUpExcess: statement<Pick<OutboxEntry, 'id'>>('outbox-give-up-excess', (table) => {
     const entry = table(OutboxEntry)
     return givingUp(entry, `any(array(select ${entry.column('id')} from ${entry.name}
-      where ${isOf(entry)} and ${isWaiting(entry)} order by ${entry.column('dueAt')} desc offset $5::int limit $1))`)
+      where ${isOf(entry)} and ${isLeft(entry)} order by ${entry.column('dueAt')} desc offset $5::int limit $1))`)
   }),
   /** Removes, at most $1, what was given up of the recipient $3 of the kind $2 before the last $4. */
   removeExcess: statement<Removed>('outbox-remove-excess', (table) => {
@@ -174,6 +176,15 @@ function isWaiting(entry: Table<OutboxEntry>): string {
   return `${entry.column('givenUpAt')} is null`
 }
 
+/**
+ * Waits, and no process is at it. That is not told from what comes due within a minute, twice as long as a process may take: this is
+ * left alone, too, for a little longer.
+ */
+function isLeft(entry: Table<OutboxEntry>): string {
+  const dueAt = entry.column('dueAt')
+  return `${isWaiting(entry)} and (${dueAt} <= now() or ${dueAt} > now() + interval '1 minute')`
+}
+
 function isOver(entry: Table<OutboxEntry>): string {
   return `${entry.column('triesUntil')} <= now()`
 }
@@ -192,11 +203,15 @@ function overOf(table: TableOf, more = 'true'): string {
 }
 
 /** Since $4, unless there was another reason before. */
-function givingUp(entry: Table<OutboxEntry>, which: string, reason?: string): string {
+function givingUp(
+  entry: Table<OutboxEntry>,
+  which: string,
+  { left = isLeft(entry), reason }: { left?: string; reason?: string } = {},
+): string {
   const [until, lastError] = [entry.column('triesUntil'), entry.column('lastError')]
   return `update ${entry.name} set ${entry.column('givenUpAt')} = now(), ${until} = least(${until}, now()),
       ${lastError} = ${reason ?? `coalesce(${lastError}, $4)`}
-    where ${entry.column('id')} = ${which} and ${isWaiting(entry)} returning ${entry.columns('id')}`
+    where ${entry.column('id')} = ${which} and ${isWaiting(entry)} and ${left} returning ${entry.columns('id')}`
 }
 
 function retrying(table: TableOf, which: string): string {

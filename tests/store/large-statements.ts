@@ -212,7 +212,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'outbox-retry-all': [[BATCH], 2 * BATCH],
   'outbox-retry-of': [[BATCH, 'mail', 'somebody'], 2 * BATCH],
   'outbox-give-up-over': [[BATCH, 'mail', 'somebody', 'away'], 2 * BATCH],
-  'outbox-give-up-gone': [[BATCH, 'mail', 'somebody', 'gone', now], 2 * BATCH],
+  'outbox-give-up-gone': [[BATCH, 'mail', 'somebody', 'gone', now, UUID], 2 * BATCH],
   'outbox-give-up-excess': [[BATCH, 'mail', 'somebody', 'more', 100_000], 100_000 + 2 * BATCH],
   'outbox-remove-excess': [[BATCH, 'mail', 'somebody', 20_000], REMOVAL],
   'recipient-failed': [['webhook', 'app-1'], 2],

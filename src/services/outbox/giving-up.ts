@@ -16,8 +16,8 @@ export interface Addressed {
 export interface GivingUp {
   /** What nobody has tried in its time, since its recipient rested. */
   over(of: Addressed, reason: string): Promise<void>
-  /** All that waits for who is gone. */
-  gone(of: Addressed, error: RecipientGone): Promise<void>
+  /** All that waits for who is gone, as the attempt at the one of this id has found out. */
+  gone(of: Addressed & { readonly id: string }, error: RecipientGone): Promise<void>
   /** The oldest of what waits for a recipient of whom more waits than may: how many, 0 where there is no more. */
   excess(): Promise<number>
 }
@@ -59,8 +59,8 @@ export function createGivingUp({ database, audit, log, mostWaiting }: GivingUpOp
       const count = await all({ kind, recipient }, BATCH, async (query) => query(outbox.giveUpOver, values))
       if (count > 0) log.error({ kind, recipient, count }, 'deliveries are given up')
     },
-    async gone({ kind, recipient }, { message: reason, enqueuedBefore }) {
-      const values = [LARGE_BATCH, kind, recipient, reason, new Date(enqueuedBefore)]
+    async gone({ id, kind, recipient }, { message: reason, enqueuedBefore }) {
+      const values = [LARGE_BATCH, kind, recipient, reason, new Date(enqueuedBefore), id]
       const work = async (query: Query) => query(outbox.giveUpGone, values)
       const count = await all({ kind, recipient }, LARGE_BATCH, work)
       if (count > 0)

@@ -292,6 +292,27 @@ test('what waits for a recipient that is gone is given up at once, and one line 
   expect((await there.givenUp.list({ limit: 1 })).deliveries[0]).toMatchObject({ recipient: 'app', lastError: 'it is nobody any more' })
 }) // prettier-ignore
 
+test('what a process is at is given up by no other, and what was given up is told once', async () => {
+  const there = await office(async () => {}, { serves: false, mostWaiting: 1 })
+  const { query, close } = await openDatabase({ url: there.database.url, poolSize: 1 })
+  atEndOfFile(close)
+  await there.database.query(`insert into outbox_recipients (kind, recipient) values ('letter', 'app')`)
+  await there.database.query(`insert into outbox (id, kind, recipient, payload, enqueued_at, tries_until, due_at)
+    select gen_random_uuid(), 'letter', 'app', 'sealed', now() - interval '1 hour', now() - interval '1 minute', now() - make_interval(secs => n) from generate_series(1, 5) n`)
+  const claimed = await query(statements.claim, ['letter', 30, 2, 4, 2, [], [], ''])
+  expect(claimed).toHaveLength(2)
+  const [one, other] = claimed
+  // Of three that nobody is at, each takes one or two, and none of those that were claimed.
+  expect(await there.recipients.giveUpExcess()).toBe(2)
+  expect(await query(statements.giveUpOver, [500, 'letter', 'app', 'away'])).toHaveLength(1)
+  expect(await query(statements.giveUpOver, [500, 'letter', 'app', 'away'])).toEqual([])
+  const gone = [500, 'letter', 'app', 'gone', new Date()] as const
+  expect(await query(statements.giveUpGone, [...gone, one!.id])).toEqual([{ id: one!.id }])
+  // Who comes to the same end finds it given up.
+  expect(await query(statements.failed, [one!.id, one!.attempts, 1, 'away', false])).toEqual([])
+  expect(await query(statements.failed, [other!.id, other!.attempts, 1, 'away', false])).toEqual([{ givenUp: true }])
+}) // prettier-ignore
+
 test('more than may wait for one recipient is given up, the oldest first, whatever waits for others', async () => {
   const most = 100
   const there = await office(async () => {}, { serves: false, mostWaiting: most })
