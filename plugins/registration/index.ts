@@ -98,8 +98,8 @@ async function registration(fastify: FastifyInstance): Promise<void> {
     ...own,
     method: 'GET',
     async handle(_parameters, call) {
-      const { id, next } = await authenticate(call)
-      const registered = await clients.find(id)
+      const { id, next, secretFor } = await authenticate(call)
+      const registered = await clients.find(id, secretFor)
       if (registered === null) throw refused(call)
       return told(registered, next)
     },
@@ -108,10 +108,10 @@ async function registration(fastify: FastifyInstance): Promise<void> {
     ...own,
     method: 'PUT',
     async handle(_parameters, call) {
-      const { id, next, allowance } = await authenticate(call)
+      const { id, next, allowance, secretFor } = await authenticate(call)
       const attempt = await changes.attempt(id, call.request.ip)
       await attempt.failed()
-      return told(await clients.replace(id, replacementOf(call), ofNow(allowance)), next)
+      return told(await clients.replace(id, replacementOf(call), ofNow(allowance), secretFor), next)
     },
   })
   oauth.registerEndpoint({

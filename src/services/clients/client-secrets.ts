@@ -73,7 +73,12 @@ const REMEMBERED_FOR = 300_000
 const USE = { updateAgeOnGet: true }
 
 export function generateClientSecret(method?: string | null): string {
-  return `lks_${randomBytes(method === SEALED_METHOD ? 64 : 32).toString('base64url')}`
+  return clientSecretOf(randomBytes(64), method)
+}
+
+/** A secret in the form of a generated one, of 64 bytes that nobody guesses. */
+export function clientSecretOf(bytes: Buffer, method: string | null | undefined): string {
+  return `lks_${bytes.subarray(0, method === SEALED_METHOD ? 64 : 32).toString('base64url')}`
 }
 
 /** One client's sealed secret cannot be made another's. */

@@ -50,6 +50,9 @@ const OPTIONS: Shape<SelfRegistrationOptions> = {
 /** `name` is the door's own. Throws `ConfigError` where it is taken, or the options give too much. */
 export type OpenSelfRegistration = (name: string, options: SelfRegistrationOptions) => SelfRegistration
 
+/** The secret of a client of this method: the same for whoever asks again. */
+type SecretFor = (method: string | null | undefined) => Promise<string>
+
 /**
  * With what is stored beside the client, all or nothing; `along` may run again.
  * @internal
@@ -59,6 +62,15 @@ export interface OwnSelfRegistration extends SelfRegistration {
     metadata: unknown,
     allowance?: SelfRegistrationAllowance,
     along?: (em: EntityManager, clientId: string) => Promise<void>,
+  ): Promise<Registration>
+  /** Told with its secret where that is what `secretFor` gives: by an answer that was lost, nobody was told of it. */
+  find(clientId: string, secretFor?: SecretFor): Promise<Registration | null>
+  /** `secretFor` gives what it has from now on where it had none that fits, by default a new one each time. */
+  replace(
+    clientId: string,
+    metadata: unknown,
+    allowance?: SelfRegistrationAllowance,
+    secretFor?: SecretFor,
   ): Promise<Registration>
 }
 
@@ -88,19 +100,23 @@ function createSelfRegistration(
   options: SelfRegistrationOptions,
   { database, parse, changes, finder, secrets, policies, applyStatement }: SelfRegistrationServices,
 ): OwnSelfRegistration {
-  async function find(clientId: string): Promise<Registration | null> {
+  /** With the secret, where `secretFor` its method is theirs. */
+  async function find(clientId: string, secretFor?: SecretFor): Promise<Registration | null> {
     const row = clientId === '' ? null : await findClientRow(database, clientId)
     if (row?.registrar !== registrar) return null
     const issuedAt = Math.floor(row.createdAt.getTime() / 1000)
-    return { ...onTheWire(row), client_id: clientId, client_id_issued_at: issuedAt }
+    const registration = { ...onTheWire(row), client_id: clientId, client_id_issued_at: issuedAt }
+    const secret = await secretFor?.(row.tokenEndpointAuthMethod)
+    if (secret === undefined || (await secrets.verify(secret, row.secrets, Date.now())) === undefined)
+      return registration
+    return { ...registration, client_secret: secret, client_secret_expires_at: 0 }
   }
 
-  /** The registration as it is now, and a secret that was made for it. */
-  async function withSecret(clientId: string, secret: string | undefined): Promise<Registration> {
-    const registration = await find(clientId)
+  /** As it is now. */
+  async function told(clientId: string, secret: string | undefined): Promise<Registration> {
+    const registration = await find(clientId, secret === undefined ? undefined : async () => secret)
     if (registration === null) throw unknownClient()
-    if (secret === undefined) return registration
-    return { ...registration, client_secret: secret, client_secret_expires_at: 0 }
+    return registration
   }
 
   async function assertRoom(): Promise<void> {
@@ -142,28 +158,32 @@ function createSelfRegistration(
       await asItself(clientId, async () =>
         changes.add(wanted, { along: async (em) => along?.(em, clientId) }),
       )
-      return withSecret(clientId, secret)
+      return told(clientId, secret)
     },
-    async replace(clientId, metadata, allowance = options) {
+    async replace(
+      clientId,
+      metadata,
+      allowance = options,
+      secretFor = async (method) => secrets.generate(method),
+    ) {
       const { client_id, client_secret, ...said } = isObject(metadata) ? (metadata as Naming) : {}
       await assertNamed(clientId, { client_id, client_secret })
       const known = (await find(clientId))?.['software_statement']
       const client = await parse(clientId, await applyStatement(said, known), allowance)
       const isSecret = policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)
-      const secret = secrets.generate(client.tokenEndpointAuthMethod)
+      const secret = await secretFor(client.tokenEndpointAuthMethod)
       const hash = await secrets.hash(secret)
-      let made: string | undefined
       const want = (had: StoredClient, hadSecrets: readonly StoredSecret[]): WantedClient => {
         if (had.registrar !== registrar) throw unknownClient()
         assertOwn(had)
         assertKnownAlike(had, client)
         const keeps = hadSecrets.some((one) => isUsable(one, client.tokenEndpointAuthMethod))
-        made = isSecret && !keeps ? secret : undefined
+        const made = isSecret && !keeps ? secret : undefined
         const wanted = { client: { ...client, registrar }, withoutSecret: !isSecret }
         return { ...wanted, secret: secrets.toStore(client, made, hash) }
       }
       await asItself(clientId, async () => changes.alter(clientId, want))
-      return withSecret(clientId, made)
+      return told(clientId, secret)
     },
     delete: async (clientId) =>
       asItself(clientId, async () =>

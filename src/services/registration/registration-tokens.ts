@@ -9,6 +9,7 @@ import { hashOf, isSameHash } from '../../protocol/handle.ts'
 import { randomText } from '../../protocol/random.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/registrations.ts'
+import { clientSecretOf } from '../clients/client-secrets.ts'
 import type { FindServerSecret } from '../keys/server-secrets.ts'
 
 /** By which scanners find a leaked one. */
@@ -22,7 +23,14 @@ export interface RegistrationTokens {
   /** What the client was allowed; null where the token is not one of its two. */
   find(clientId: string, token: string): Promise<Allowance | null>
   /** The same, and the token that is to be used from now on. */
-  use(clientId: string, token: string): Promise<{ allowance: Allowance; next: string } | null>
+  use(clientId: string, token: string): Promise<Used | null>
+}
+
+export interface Used {
+  readonly allowance: Allowance
+  readonly next: string
+  /** The secret that a client of this method gets by this use, where it needs another one: whoever asks twice is told the same. */
+  secretFor(method: string | null | undefined): Promise<string>
 }
 
 /** The server's secret that makes each token of the one before. */
@@ -32,16 +40,16 @@ export const REGISTRATION_TOKENS = 'registration-tokens'
 export function createRegistrationTokens(database: Database, secret: FindServerSecret): RegistrationTokens {
   let key: Promise<KeyObject> | undefined
 
-  async function nextOf(token: string): Promise<string> {
+  async function keyed(algorithm: 'sha256' | 'sha512', text: string): Promise<Buffer> {
     key ??= secret(REGISTRATION_TOKENS)
     key.catch(() => (key = undefined))
-    return (
-      PREFIX +
-      createHmac('sha256', await key)
-        .update(token)
-        .digest('base64url')
-    )
+    return createHmac(algorithm, await key)
+      .update(text)
+      .digest()
   }
+
+  const nextOf = async (token: string): Promise<string> =>
+    PREFIX + (await keyed('sha256', token)).toString('base64url')
 
   async function read(clientId: string, token: string) {
     if (!FORM.test(token) || clientId === '') return null
@@ -65,7 +73,9 @@ export function createRegistrationTokens(database: Database, secret: FindServerS
       if (found === null) return null
       const next = await nextOf(token)
       if (found.isNew) await database.query(statements.advance, [clientId, found.hash, hashOf(next)])
-      return { allowance: found.allowance, next }
+      const secretFor: Used['secretFor'] = async (method) =>
+        clientSecretOf(await keyed('sha512', `client secret\0${token}`), method)
+      return { allowance: found.allowance, next, secretFor }
     },
   }
 }

@@ -269,6 +269,23 @@ test('other types, and too much of the right one, are refused', async () => {
   expect(large.status).toBe(413)
 })
 
+test('a secret that comes with another method is told once more to who asks again, as the answer was lost, and not beyond that', async () => {
+  const { registration_client_uri: at, registration_access_token: token, ...client } = await register({ token_endpoint_auth_method: 'none' })
+  expect(client).not.toHaveProperty('client_secret')
+  const wanted = { ...METADATA, client_id: client.client_id, token_endpoint_auth_method: 'client_secret_basic' }
+  const lost = await send('PUT', at, token, wanted)
+  const { client_secret: secret } = lost.body
+  expect(secret).toMatch(/^lks_[\w-]{43}$/)
+  for (const [method, body] of [['PUT', wanted], ['GET', undefined], ['PUT', { ...wanted, client_secret: secret }]] as const) {
+    const again = await send(method, at, token, body)
+    expect([again.status, again.body]).toEqual([200, lost.body])
+  }
+  const next = await send('PUT', at, lost.body.registration_access_token, wanted)
+  expect([next.status, next.body]).toEqual([200, expect.not.objectContaining({ client_secret: expect.anything() as unknown })])
+  const sent = await server.post('/token', { grant_type: 'refresh_token', refresh_token: 'x' }, basic(client.client_id, secret))
+  expect(await sent.json()).toMatchObject({ error: 'invalid_grant' })
+}) // prettier-ignore
+
 test('an initial token is good for so many uses, for the hosts, scopes and grants that it names, and no longer than that', async () => {
   const token = await invite({
     uses: 2,
