@@ -106,10 +106,16 @@ export function createBackchannelRequests(fastify: FastifyInstance): Backchannel
         ...(notificationToken === undefined ? {} : { ping: sealed({ authReqId, notificationToken }, id) }),
       }
       const ended = { lifetime: lifetime + GRACE }
-      const isStored = await requests.put(request, { handle: id, owner: approval.user, ...ended })
-      // Deleted meanwhile.
-      if (isStored === false) throw unknownUser()
-      await polls.begin(id, ended)
+      try {
+        const isStored = await requests.put(request, { handle: id, owner: approval.user, ...ended })
+        // Deleted meanwhile.
+        if (isStored === false) throw unknownUser()
+        await polls.begin(id, ended)
+      } catch (error) {
+        // Nobody is told of it, and nobody answers it.
+        await Promise.allSettled([requests.delete(id), places.free(request)])
+        throw error
+      }
       return { authReqId, request }
     },
     async findByAuthReqId(authReqId) {

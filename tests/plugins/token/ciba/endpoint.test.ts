@@ -259,6 +259,20 @@ describe('nobody is flooded', () => {
     await forget()
   })
 
+  test.each(['ciba', 'ciba-polls'])('what could not be stored, of %s, takes no place', async (kind) => {
+    const { query } = server.database
+    const requests = async () => query(`select hash from artifacts where kind = 'ciba' and spent_at is null order by hash`)
+    const before = await requests()
+    await query(`create function fail_once() returns trigger language plpgsql as $$ begin raise 'no room'; end $$`)
+    await query(`create trigger fail_once before insert on artifacts for each row when (new.kind = '${kind}') execute function fail_once()`)
+    for (let one = 0; one < 5; one++) expect(await call(server, good)).toMatchObject({ status: 500 })
+    await query('drop function fail_once cascade')
+    expect(await query(`select kind from artifacts where kind = 'ciba-place'`)).toEqual([])
+    expect(await requests()).toEqual(before)
+    await ask(server)
+    await forget()
+  }) // prettier-ignore
+
   test('nor by requests that expire at once', async () => {
     for (let one = 0; one < 5; one++) await ask(server, { requested_expiry: '1', login_hint: 'bob' })
     await server.database.query(`delete from artifacts where kind = 'ciba'`)
