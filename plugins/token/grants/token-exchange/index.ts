@@ -100,7 +100,9 @@ async function tokenExchange(fastify: FastifyInstance): Promise<void> {
           response: { issued_token_type: ACCESS_TOKEN },
         }
       } catch (error) {
-        if (error instanceof OAuthError) oauth.audit.observe(refusedEvent(error, client))
+        // A failure of ours refuses nothing.
+        if (error instanceof OAuthError && error.status < 500)
+          oauth.audit.observe(refusedEvent(error, client))
         throw error
       }
     },

@@ -3,7 +3,7 @@
  * @needs latchkey-token-exchange
  */
 import { decodeJwt } from 'jose'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Bag } from '../../../../src/protocol/bag.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
@@ -421,6 +421,16 @@ test('what is exchanged and refused is in the audit log, without a token', async
   const refusals = async () => (await audit.list({ type: 'token.exchange_refused' })).events
   await expect.poll(refusals).toContainEqual(expect.objectContaining({ client: 'nobody', details: { error: 'invalid_request' } }))
   for (const secret of [got['access_token'], token]) expect(server.output()).not.toContain(String(secret))
+}) // prettier-ignore
+
+test('what fails here refuses nothing', async () => {
+  const { access_token: token } = await signIn(createUserAgent(server.url))
+  const refusals: object[] = []
+  audit.on('token.exchange_refused', ({ details }) => refusals.push(details))
+  vi.spyOn(server.server.oauth, 'verify').mockRejectedValueOnce(new OAuthError('temporarily_unavailable', 'try again'))
+  expect(await exchange(server, MIRROR, token)).toMatchObject({ status: 503, error: 'temporarily_unavailable' })
+  expect(await exchange(server, NOBODY, token)).toMatchObject({ status: 400 })
+  expect(refusals).toEqual([{ error: 'invalid_request' }])
 }) // prettier-ignore
 
 describe('a policy', () => {
