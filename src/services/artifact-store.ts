@@ -8,6 +8,8 @@ import type { Bag } from '../protocol/bag.ts'
 import { isUuid } from '../protocol/uuid.ts'
 import { statements } from '../store/artifacts.ts'
 import type { Database } from '../store/database.ts'
+import type { Query } from '../store/statement.ts'
+import { statements as userRecords } from '../store/user-records.ts'
 import type { AuditTrail } from './audit/audit.ts'
 import type { SecretBox } from './keys/secret-box.ts'
 
@@ -40,6 +42,14 @@ export interface ArtifactStoreOptions {
 export function createArtifactStore({ database, box, doors, audit }: ArtifactStoreOptions): ArtifactStore {
   const kinds = new Map<string, ArtifactOptions>()
 
+  /** Of what is put for a user at once, the later one sees the earlier one, and takes its place. */
+  async function oneByOne<Result>(userId: string, work: (query: Query) => Promise<Result>): Promise<Result> {
+    return database.transaction(async (query) => {
+      await query(userRecords.lockUser, [userId])
+      return work(query)
+    })
+  }
+
   function keep(kind: string, { lifetime: usual, ofUsers = false }: ArtifactOptions): Artifacts {
     const putOwned = ofUsers ? statements.putOfUser : statements.putOwned
 
@@ -53,10 +63,13 @@ export function createArtifactStore({ database, box, doors, audit }: ArtifactSto
       const { handle = randomBytes(32).toString('base64url'), lifetime = usual, owner, most = PAGE } = options
       if (ofUsers && owner !== undefined && !isUuid(owner)) return false
       const hash = box.hash(handle)
+      if (owner === undefined)
+        return (await database.query(statements.put, [hash, kind, value, lifetime])).length > 0 && handle
+      const values = [kind, hash, value, lifetime, owner, most] as const
       const rows =
-        owner === undefined
-          ? await database.query(statements.put, [hash, kind, value, lifetime])
-          : await database.query(putOwned, [kind, hash, value, lifetime, owner, most])
+        ofUsers && options.most !== undefined
+          ? await oneByOne(owner, async (query) => query(putOwned, values))
+          : await database.query(putOwned, values)
       return rows.length > 0 && handle
     }
 

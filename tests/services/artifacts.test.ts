@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Artifacts } from '../../src/doors/artifacts.ts'
+import { withClient } from '../../src/store/connections.ts'
 import { isUnavailable } from '../../src/store/failures.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -246,4 +247,23 @@ test('what is noted with a replacement is stored with it, and goes with nothing 
   expect(await noted()).toBe(1)
   expect(await tickets.replace(handle, { seat: 1 }, { seat: 9 }, event)).toBe(false)
   expect(await noted()).toBe(1)
+})
+
+test('of what a user has one of, the later takes the place of the earlier also where both are put at once', async () => {
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  const { id } = await users.create({ username: 'of-one' })
+  const put = await withClient(server.database, async (holder) => {
+    await holder.query('begin')
+    await holder.query('select from users where id = $1 for update', [id])
+    const both = Promise.all([
+      invitations.put({ seat: 71 }, { owner: id, most: 1 }),
+      second.invitations.put({ seat: 72 }, { owner: id, most: 1 }),
+    ])
+    await expect.poll(async () => server.database.query(waiting)).toHaveLength(2)
+    await holder.query('commit')
+    return both
+  })
+  const found = await Promise.all(put.map(async (handle) => invitations.get(String(handle))))
+  expect(found.filter((one) => one !== null)).toHaveLength(1)
+  expect(await invitations.list(id)).toHaveLength(1)
 })
