@@ -22,6 +22,8 @@ const VALUE = /^[\x21\x23-\x5B\x5D-\x7E]+$/
 
 /** @throws {TypeError} for a demand that cannot be meant */
 export function readDemand(demand: AuthenticationDemand = {}): Demand {
+  if (typeof demand !== 'object' || demand === null || Array.isArray(demand))
+    throw new TypeError('requireScope: authentication must be an object')
   const unknown = Object.keys(demand).find((name) => name !== 'acr' && name !== 'maxAge')
   if (unknown !== undefined) throw new TypeError(`requireScope: there is no demand ${unknown}`)
   const { acr, maxAge } = demand

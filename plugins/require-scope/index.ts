@@ -1,16 +1,17 @@
 // The Fastify plugin: puts options, verifier and guard together, and hands out what an app uses: `requireScope(...)`,
 // `config.scope` on a route, and `request.token` behind either.
-import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { AccessToken } from './access-token.ts'
 import { readDemand, type AuthenticationDemand } from './authentication.ts'
-import { createGuard, ownErrorHandler, refuseUnguarded, verifiedToken } from './guard.ts'
-import type { Policy, RequireScopeHook } from './guard.ts'
+import { createGuard, verifiedToken } from './guard.ts'
+import type { Needs, Policy, RequireScopeHook } from './guard.ts'
 import { IssuerVerifier } from './issuer-verifier.ts'
 import { assertNodeVersion } from './node-version.ts'
 import type { RequireScopeOptions } from './options.ts'
 import { metadataUrl, serveMetadata } from './resource-metadata.ts'
-import { assertScopes, readRouteScopes } from './scope.ts'
+import { guardRoutes } from './routes.ts'
+import { assertScopes } from './scope.ts'
 import { readOptions, type Settings } from './settings.ts'
 import { trustIssuer } from './trusted-issuer.ts'
 import type { TrustedIssuer } from './trusted-issuer.ts'
@@ -45,7 +46,7 @@ declare module 'fastify' {
      * nothing are refused (`unguarded: 'deny'`).
      */
     scope?: string | readonly string[] | false | undefined
-    /** With `scope`: how, and how lately, the person must have signed in. */
+    /** Beside `scope`: how, and how lately, the person must have signed in. */
     authentication?: AuthenticationDemand | undefined
   }
   interface FastifyInstance {
@@ -74,33 +75,22 @@ const plugin: FastifyPluginAsync<RequireScopeOptions> = async (fastify, options)
   }
   const scopes = new Set<string>()
   const guards = new WeakSet<object>()
+  const create = (needs: Needs): RequireScopeHook => {
+    for (const scope of needs.scopes) scopes.add(scope)
+    const guard = createGuard(policy, needs)
+    guards.add(guard)
+    return guard
+  }
   const requireScope = (...wanted: (string | AuthenticationDemand)[]): RequireScopeHook => {
     const last = wanted.at(-1)
     const demand = typeof last === 'object' && last !== null && !Array.isArray(last) ? last : undefined
     const needed = assertScopes(demand === undefined ? wanted : wanted.slice(0, -1))
-    for (const scope of needed) scopes.add(scope)
-    const guard = createGuard(policy, { scopes: needed, demand: readDemand(demand) })
-    guards.add(guard)
-    return guard
+    return create({ scopes: needed, demand: readDemand(demand) })
   }
   fastify.decorate('requireScope', requireScope)
   decorateRequest(fastify)
-  fastify.addHook('onRoute', function guardRoute(this: FastifyInstance, route: RouteOptions) {
-    // A registration further in has the say over its own routes.
-    if (this.requireScope !== requireScope) return
-    if (route.errorHandler !== undefined)
-      route.config = Object.assign({}, route.config, { [ownErrorHandler]: true })
-    if (route.config?.scope === false) return
-    if (route.config?.scope === undefined) {
-      const hooks: readonly object[] = [route.onRequest ?? [], route.preHandler ?? []].flat()
-      if (settings.unguarded === 'deny' && !hooks.some((hook) => guards.has(hook)))
-        route.onRequest = [...[route.onRequest ?? []].flat(), refuseUnguarded]
-      return
-    }
-    const { scope, authentication = {} } = route.config
-    const guard = requireScope(...readRouteScopes(scope), authentication)
-    route.onRequest = [guard, ...[route.onRequest ?? []].flat()]
-  })
+  const { unguarded } = settings
+  guardRoutes(fastify, { requireScope, unguarded, create, has: (hook) => guards.has(hook) })
   if (resource !== undefined && metadata !== undefined) {
     const authorizationServers = settings.issuers.map(({ issuer }) => issuer)
     const { queryParameter, senderConstraints } = settings
