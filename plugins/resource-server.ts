@@ -4,10 +4,12 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { ConfigError } from '../src/config.ts'
 import type { Verified } from '../src/doors/facts.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { instantsOf } from './require-scope/expiry.ts'
+import { asksForToken } from './require-scope/routes.ts'
 import { isUnavailable } from '../src/store/failures.ts'
 import requireScope, {
   BearerError,
@@ -24,6 +26,17 @@ async function resourceServer(fastify: FastifyInstance): Promise<void> {
     resource: oauth.issuer,
     senderConstraints: ownConstraints(fastify),
     metadata: { authorization_servers: [oauth.issuer] },
+  })
+}
+
+/** In its place, where it is left out: what asks for a token would be open. The start ends with `ConfigError`. */
+export function refuseScopes(fastify: FastifyInstance): void {
+  fastify.addHook('onRoute', function (this: FastifyInstance, { method, url, config = {} }) {
+    // An app may have a guard of its own.
+    if (!asksForToken(config) || this.hasDecorator('requireScope')) return
+    throw new ConfigError(
+      `The route ${String(method)} ${url} asks for a token, so it needs latchkey-resource-server.`,
+    )
   })
 }
 

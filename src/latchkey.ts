@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fp from 'fastify-plugin'
 import demo from '../plugins/demo.ts'
 import oauth from '../plugins/oauth/index.ts'
-import resourceServer from '../plugins/resource-server.ts'
+import resourceServer, { refuseScopes } from '../plugins/resource-server.ts'
 import { kernelOf } from './http/kernel-of.ts'
 import { sendError } from './http/errors.ts'
 import { keepHouseRules, scopeOptions } from './http/house-rules.ts'
@@ -86,7 +86,8 @@ async function registerAll(
   const prefix = config.basePath
 
   await app.register(oauth, { config, database, settings, janitor, seeds })
-  if (!left.has(nameOf(resourceServer))) await app.register(resourceServer)
+  if (left.has(nameOf(resourceServer))) refuseScopes(app)
+  else await app.register(resourceServer)
 
   const served = PLUGINS.filter((plugin) => !left.has(nameOf(plugin)))
   const house: FastifyPluginAsync = async (scope) => {

@@ -37,7 +37,7 @@ export function guardRoutes(fastify: FastifyInstance, guards: Guards): void {
   })
   // Unlike onRoute, this reaches what was made before, here and further in.
   fastify.addHook('onRequest', function refuseEarlier(request, _reply, done) {
-    done(asks(request.routeOptions.config) && lacksGuard(request) ? comesLate(request) : undefined)
+    done(asksForToken(request.routeOptions.config) && lacksGuard(request) ? comesLate(request) : undefined)
   })
   if (guards.unguarded === 'allow') return
   // Behind all of onRequest, where a guard of the whole app may be.
@@ -47,7 +47,8 @@ export function guardRoutes(fastify: FastifyInstance, guards: Guards): void {
   })
 }
 
-function asks({ scope, authentication }: Config): boolean {
+/** Whether a route with this `config` must not be open. */
+export function asksForToken({ scope, authentication }: FastifyContextConfig): boolean {
   return (scope !== undefined && scope !== false) || authentication !== undefined
 }
 

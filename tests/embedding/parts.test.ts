@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { expect, test } from 'vitest'
+import requireScope from '../../plugins/require-scope/index.ts'
 import { createClient, getToken, requestToken } from '../support/clients.ts'
 import { startForeignApp } from '../support/foreign-app.ts'
 import { routesOf } from '../support/routes.ts'
@@ -51,6 +52,28 @@ test('a plugin of theirs has our doors, below the prefix', async () => {
   const { access_token: token } = (await answer.json()) as { access_token: string }
   const response = await server.get('/vouchers', { authorization: `Bearer ${token}` })
   expect([response.status, await response.text()]).toEqual([200, 'ada'])
+})
+
+test('without what guards routes, one that asks for a scope ends the start; an app may bring a guard of its own', async () => {
+  const without = ['latchkey-resource-server']
+  await expect(startForeignApp({ without, plugins: [voucher] })).rejects.toThrow(
+    'A plugin is refused: The route GET /vouchers asks for a token, so it needs latchkey-resource-server.',
+  )
+  const after = (app: FastifyInstance): unknown =>
+    app.get('/stepped-up', { config: { authentication: { acr: '2' } } }, async () => 'secret')
+  await expect(startForeignApp({ without, after })).rejects.toThrow(/GET \/stepped-up asks for a token/)
+
+  const verifier = { verify: async () => Promise.reject(new Error('unused')) }
+  const server = await startForeignApp({
+    without,
+    async after(app) {
+      app.get('/open', { config: { scope: false } }, async () => 'open')
+      await app.register(requireScope, { verifier, audience: 'a' })
+      app.get('/books', { config: { scope: 'read_books' } }, async () => 'secret')
+    },
+  })
+  expect((await server.get('/open')).status).toBe(200)
+  expect((await server.get('/books')).status).toBe(401)
 })
 
 test('without the janitor, what has expired stays; with it, it goes', async () => {
