@@ -26,9 +26,9 @@ export interface KeyOptions {
   prefetch?: 'background' | 'required' | 'lazy' | undefined
   /** For how long old keys serve while the issuer is away. Default 86400. */
   staleIfError?: number | undefined
-  /** The least time between two fetches on account of unknown key ids. Default 2. */
+  /** The least time between two fetches on account of unknown key ids, at most 3600. Default 2. */
   cooldown?: number | undefined
-  /** The most that one fetch may take. Default 5. */
+  /** The most that one fetch may take, at most 3600. Default 5. */
   timeout?: number | undefined
 }
 

@@ -4,6 +4,7 @@ import type { Verifier } from './access-token.ts'
 import { RELAXATIONS } from './claims.ts'
 import { isLoopback } from './issuer-metadata.ts'
 import { createHoldsScope, type HoldsScope } from './implication.ts'
+import { assertBoolean, assertFunction, assertListOf, assertNames, assertOption } from './option-checks.ts'
 import type { IssuerOptions, KeyOptions, RequireScopeOptions } from './options.ts'
 import { assertScopes } from './scope.ts'
 import type { SenderConstraint } from './sender-constraint.ts'
@@ -29,24 +30,28 @@ export interface Settings {
   readonly now: () => number
 }
 
+const WHO = 'requireScope'
 const NAMES =
   'issuer verifier audience keys resource metadata root realm queryParameter senderConstraints implies unguarded now'.split(
     ' ',
   )
 const ISSUER_NAMES = 'issuer audience algorithms jwksUri accept dangerouslyAllowInsecureHttp'.split(' ')
 const KEY_NAMES = 'prefetch staleIfError cooldown timeout'.split(' ')
+/** Seconds; what a timer can count has an end. */
+const LONGEST_TIMER = 3600
 /** What Fastify itself puts among a plugin's options. */
 const FASTIFY_NAMES = ['prefix', 'logLevel', 'logSerializers', 'encapsulate']
 
 /** @throws {TypeError} naming the option that is wrong */
 export function readOptions(options: RequireScopeOptions): Settings {
-  assertNames(options, [...NAMES, ...FASTIFY_NAMES])
+  assertNames(WHO, options, [...NAMES, ...FASTIFY_NAMES])
   const { verifier, resource } = options
   assert((options.issuer === undefined) !== (verifier === undefined), 'give either issuer or verifier')
   assert(verifier === undefined || typeof verifier.verify === 'function', 'verifier has no verify method')
   assert(verifier === undefined || options.keys === undefined, 'keys go with issuer, not with verifier')
   if (resource !== undefined) readUrl('resource', resource, false)
   const listed = options.issuer === undefined ? [] : [options.issuer].flat()
+  assert(verifier !== undefined || listed.length > 0, 'issuer is empty')
   const issuerOptions = listed.map((entry) => (typeof entry === 'string' ? { issuer: entry } : entry))
   const issuers = issuerOptions.map((entry) => readIssuer(entry))
   const audiences = new Map<string, readonly string[]>()
@@ -56,15 +61,13 @@ export function readOptions(options: RequireScopeOptions): Settings {
     audiences.set(issuer, readAudience(audience) ?? common ?? [issuer])
   }
   const first = common ?? audiences.values().next().value
-  assert(
-    first !== undefined,
-    verifier === undefined ? 'issuer is empty' : 'verifier needs an audience or a resource',
-  )
+  assert(first !== undefined, 'verifier needs an audience or a resource')
   const { realm = resource ?? first[0] ?? '', queryParameter = false, now = Date.now } = options
   const { unguarded = 'allow' } = options
   assert(unguarded === 'allow' || unguarded === 'deny', "unguarded must be 'allow' or 'deny'")
   assert(typeof realm === 'string' && realm !== '', 'realm must be a text')
-  assert(typeof queryParameter === 'boolean', 'queryParameter must be true or false')
+  assertBoolean(WHO, 'queryParameter', queryParameter)
+  assertFunction(WHO, 'now', now)
   return {
     verifier,
     issuers,
@@ -83,15 +86,15 @@ export function readOptions(options: RequireScopeOptions): Settings {
 }
 
 function readIssuer(options: IssuerOptions): IssuerPolicy {
-  assert(typeof options === 'object' && options !== null, 'issuer must be a URL or an object')
-  assertNames(options, ISSUER_NAMES)
+  assert(isObject(options), 'issuer must be a URL or an object')
+  assertNames(WHO, options, ISSUER_NAMES)
   const { issuer, jwksUri, algorithms = ALGORITHMS, accept = [] } = options
   const insecureHttp = options.dangerouslyAllowInsecureHttp ?? false
+  assertBoolean(WHO, 'dangerouslyAllowInsecureHttp', insecureHttp)
   readUrl('issuer', issuer, insecureHttp)
-  for (const name of algorithms)
-    assert(ALGORITHMS.includes(name), `algorithm ${name} is not one of ${ALGORITHMS.join(', ')}`)
-  for (const name of accept)
-    assert(RELAXATIONS.includes(name), `accept ${name} is not one of ${RELAXATIONS.join(', ')}`)
+  assertListOf(WHO, 'algorithms', algorithms, ALGORITHMS, 'algorithm')
+  assert(algorithms.length > 0, 'algorithms is empty')
+  assertListOf(WHO, 'accept', accept, RELAXATIONS)
   return {
     issuer,
     algorithms: new Set(algorithms),
@@ -102,22 +105,20 @@ function readIssuer(options: IssuerOptions): IssuerPolicy {
 }
 
 function readKeys(options: KeyOptions): Pick<Settings, 'keys' | 'prefetch'> {
-  assertNames(options, KEY_NAMES)
+  assertNames(WHO, options, KEY_NAMES, 'keys')
   const { prefetch = 'background', staleIfError = 86_400, cooldown = 2, timeout = 5 } = options
   assert(['background', 'required', 'lazy'].includes(prefetch), 'prefetch is background, required or lazy')
-  const inMilliseconds = (name: string, seconds: number, least: number): number => {
-    assert(
-      Number.isFinite(seconds) && seconds >= least,
-      `${name} must be a number of seconds, at least ${least}`,
-    )
+  const inMilliseconds = (name: string, seconds: number, least: number, most: number): number => {
+    const sentence = `${name} must be a number of seconds, at least ${least} and at most ${most}`
+    assert(typeof seconds === 'number' && seconds >= least && seconds <= most, sentence)
     return seconds * 1000
   }
   return {
     prefetch,
     keys: {
-      staleIfError: inMilliseconds('staleIfError', staleIfError, 0),
-      cooldown: inMilliseconds('cooldown', cooldown, 0.05),
-      timeout: inMilliseconds('timeout', timeout, 0.05),
+      staleIfError: inMilliseconds('staleIfError', staleIfError, 0, Number.MAX_SAFE_INTEGER),
+      cooldown: inMilliseconds('cooldown', cooldown, 0.05, LONGEST_TIMER),
+      timeout: inMilliseconds('timeout', timeout, 0.05, LONGEST_TIMER),
     },
   }
 }
@@ -126,13 +127,14 @@ function readConstraints(constraints: readonly SenderConstraint[]): readonly Sen
   assert(Array.isArray(constraints), 'senderConstraints must be a list')
   const known = new Set<string>()
   for (const constraint of constraints) {
-    const { scheme, confirmation } = constraint
+    const { scheme, confirmation, required = false } = (constraint ?? {}) as Partial<SenderConstraint>
     assert(typeof scheme === 'string' && /^[\w-]+$/.test(scheme), 'a sender constraint has no scheme')
     assert(typeof confirmation === 'string' && confirmation !== '', 'a sender constraint has no confirmation')
     assert(
       typeof constraint.verify === 'function',
       `the sender constraint ${confirmation} has no verify method`,
     )
+    assertBoolean(WHO, `required of the sender constraint ${confirmation}`, required)
     assert(!known.has(confirmation), `the sender constraint ${confirmation} is listed twice`)
     known.add(confirmation)
   }
@@ -141,6 +143,7 @@ function readConstraints(constraints: readonly SenderConstraint[]): readonly Sen
 
 function readMetadata({ metadata, resource }: RequireScopeOptions): Settings['metadata'] {
   if (metadata === false) return undefined
+  assert(metadata === undefined || isObject(metadata), 'metadata must be an object, or false')
   assert(metadata === undefined || resource !== undefined, 'metadata needs a resource')
   const scopes = metadata?.['scopes_supported'] ?? []
   assert(Array.isArray(scopes), 'metadata.scopes_supported must be a list')
@@ -171,11 +174,10 @@ function readUrl(name: string, value: string, insecureHttp: boolean): URL {
   return url
 }
 
-function assertNames(options: object, names: readonly string[]): void {
-  const unknown = Object.keys(options).find((name) => !names.includes(name))
-  assert(unknown === undefined, `there is no option ${unknown}`)
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }
 
 function assert(condition: boolean, message: string): asserts condition {
-  if (!condition) throw new TypeError(`requireScope: ${message}`)
+  assertOption(WHO, condition, message)
 }

@@ -1,4 +1,5 @@
 // DPoP (RFC 9449) for an API: the sender constraint that `requireScope` is given.
+import { assertBoolean, assertFunction, assertListOf, assertNames, assertOption } from '../option-checks.ts'
 import type { SenderConstraint } from '../sender-constraint.ts'
 import { createNonces } from './nonces.ts'
 import { createProofs, DPOP_ALGORITHMS } from './proofs.ts'
@@ -22,20 +23,25 @@ export interface DpopOptions {
   now?: (() => number) | undefined
 }
 
+const WHO = 'dpop'
+const NAMES = 'origin required algorithms nonceSecret once now'.split(' ')
+
 /**
  * Tokens that are bound by DPoP, under the scheme `DPoP`.
  * @throws {TypeError} for an option that cannot be meant
  */
 export function dpop(options: DpopOptions): SenderConstraint {
+  assertNames(WHO, options, NAMES)
   const { origin, required = false, algorithms = DPOP_ALGORITHMS, nonceSecret, now = Date.now } = options
   const { once = createSeenProofs(now) } = options
   const origins = [origin].flat()
-  for (const one of origins)
-    assert(URL.parse(one)?.origin === one, 'origin must be like https://api.example, without a path')
-  for (const name of algorithms)
-    assert(DPOP_ALGORITHMS.includes(name), `algorithm ${name} is not one of ${DPOP_ALGORITHMS.join(', ')}`)
+  for (const one of origins) assert(isOrigin(one), 'origin must be like https://api.example, without a path')
+  assertListOf(WHO, 'algorithms', algorithms, DPOP_ALGORITHMS, 'algorithm')
   assert(origins.length > 0 && algorithms.length > 0, 'origin or algorithms is empty')
   assert(nonceSecret === undefined || nonceSecret.length >= 32, 'nonceSecret needs 32 bytes or more')
+  assertBoolean(WHO, 'required', required)
+  assertFunction(WHO, 'once', once)
+  assertFunction(WHO, 'now', now)
   const nonces = nonceSecret === undefined ? undefined : createNonces(nonceSecret, now)
   const proofs = createProofs({ origins, algorithms, nonces, once, now })
 
@@ -62,6 +68,10 @@ export function describeDpop(algorithms: readonly string[]): Omit<SenderConstrai
   }
 }
 
+function isOrigin(value: unknown): boolean {
+  return typeof value === 'string' && /^https?:/.test(value) && URL.parse(value)?.origin === value
+}
+
 function assert(condition: boolean, message: string): asserts condition {
-  if (!condition) throw new TypeError(`dpop: ${message}`)
+  assertOption(WHO, condition, message)
 }

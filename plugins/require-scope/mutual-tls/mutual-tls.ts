@@ -2,6 +2,7 @@
 // `requireScope` is given.
 import { BlockList, isIP } from 'node:net'
 import { BearerError } from '../bearer-error.ts'
+import { assertBoolean, assertNames, assertOption } from '../option-checks.ts'
 import type { SenderConstraint } from '../sender-constraint.ts'
 import { createFindCertificate, type CertifiedRequest, type ShownCertificate } from './certificates.ts'
 
@@ -14,19 +15,30 @@ export interface MutualTlsOptions {
   required?: boolean | undefined
 }
 
+const WHO = 'mutualTls'
+const NAMES = ['header', 'proxies', 'required']
 const MEMBER = 'tls_client_certificate_bound_access_tokens'
 
 /**
  * Tokens that are bound to a certificate, under the scheme `Bearer`.
  * @throws {TypeError} for an option that cannot be meant
  */
-export function mutualTls({
-  header,
-  proxies = [],
-  required = false,
-}: MutualTlsOptions = {}): SenderConstraint {
-  if (header !== undefined && proxies.length === 0)
-    throw new TypeError('mutualTls: header needs proxies, of which it is believed')
+export function mutualTls(options: MutualTlsOptions = {}): SenderConstraint {
+  assertNames(WHO, options, NAMES)
+  const { header, proxies = [], required = false } = options
+  const isName = typeof header === 'string' && /^[\w-]+$/.test(header)
+  assertOption(WHO, header === undefined || isName, 'header must be the name of one')
+  assertOption(
+    WHO,
+    header === undefined || proxies.length > 0,
+    'header needs proxies, of which it is believed',
+  )
+  assertOption(
+    WHO,
+    header !== undefined || proxies.length === 0,
+    'proxies go with a header, that of a certificate',
+  )
+  assertBoolean(WHO, 'required', required)
   const trusted = listOf(proxies)
   const find = createFindCertificate(
     header === undefined
@@ -54,15 +66,24 @@ export function describeMutualTls(
   }
 }
 
-function listOf(proxies: readonly string[]): BlockList {
+function listOf(proxies: unknown): BlockList {
   const list = new BlockList()
-  for (const proxy of proxies) {
-    const [address = '', length] = proxy.split('/')
-    const family = { 4: 'ipv4', 6: 'ipv6' }[isIP(address)] as 'ipv4' | 'ipv6' | undefined
-    if (family === undefined) throw new TypeError(`mutualTls: ${proxy} is no address`)
-    list.addSubnet(address, length === undefined ? (family === 'ipv4' ? 32 : 128) : Number(length), family)
+  const sentence = 'proxies must list addresses, or networks such as 10.0.0.0/8'
+  assertOption(WHO, Array.isArray(proxies), sentence)
+  for (const proxy of proxies as unknown[]) {
+    const network = readNetwork(proxy)
+    assertOption(WHO, network !== undefined, `${sentence}: it has ${JSON.stringify(proxy)}`)
+    list.addSubnet(...network)
   }
   return list
+}
+
+/** Undefined for what is none: half a length would be that of everybody. */
+function readNetwork(text: unknown): [address: string, length: number, family: 'ipv4' | 'ipv6'] | undefined {
+  const [, address = '', length] = /^([\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(String(text)) ?? []
+  const bits = { 4: 32, 6: 128 }[isIP(address)]
+  if (bits === undefined || Number(length ?? bits) > bits) return undefined
+  return [address, Number(length ?? bits), bits === 32 ? 'ipv4' : 'ipv6']
 }
 
 /** An IPv4 address may come as one of IPv6 (RFC 4291 §2.5.5.2). */

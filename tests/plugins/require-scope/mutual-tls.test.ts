@@ -71,7 +71,45 @@ test('behind a proxy: by the header of one that is named, and of nobody else', a
   expect(await ask('10.1.2.3', mine, await tokenFor())).toBe(401)
 })
 
-test('options that cannot be meant are refused', () => {
-  expect(() => mutualTls({ header: 'client-cert' })).toThrow('header needs proxies')
-  expect(() => mutualTls({ header: 'client-cert', proxies: ['proxy'] })).toThrow('proxy is no address')
+const NO_NETWORKS = [
+  'proxy',
+  '10.0.0.1/',
+  '10.0.0.0/ ',
+  '10.0.0.0/8/32',
+  '10.0.0.0/0x20',
+  '10.0.0.0/8.5',
+  '10.0.0.0/abc',
+  '10.0.0.0/33',
+  '10.0.0.0/-1',
+  '::1/129',
+  'fe80::1%eth0',
+  8,
+].map((proxy): [unknown, string] => [
+  { header: 'client-cert', proxies: [proxy] },
+  'mutualTls: proxies must list addresses',
+])
+
+test.each<[unknown, string]>([
+  ...NO_NETWORKS,
+  [{ header: 'client-cert' }, 'mutualTls: header needs proxies'],
+  [{ header: 'client-cert', proxies: [] }, 'mutualTls: header needs proxies'],
+  [{ header: 'client-cert', proxies: '10.0.0.0/8' }, 'mutualTls: proxies must list addresses'],
+  [{ header: 'a header', proxies: ['::1'] }, 'mutualTls: header must be the name of one'],
+  [{ header: 5, proxies: ['::1'] }, 'mutualTls: header must be the name of one'],
+  [{ proxies: ['10.0.0.0/8'] }, 'mutualTls: proxies go with a header'],
+  [{ required: 'true' }, 'mutualTls: required must be true or false'],
+  [{ require: true }, 'mutualTls: there is no option require'],
+  [null, 'mutualTls: the options must be an object'],
+])('options that cannot be meant are refused: %j', (options, message) => {
+  expect(() => mutualTls(options as never)).toThrow(message)
+})
+
+test('the whole of a network is every address of its family, where that is what is written', async () => {
+  const { issuer, token } = await ground()
+  const constraint = mutualTls({ header: 'client-cert', proxies: ['0.0.0.0/0'] })
+  const app = await startApp({ issuer, resource: RESOURCE, senderConstraints: [constraint] })
+  const headers = { authorization: `Bearer ${token}`, 'client-cert': asPem(mine) }
+  const ask = async (remoteAddress: string): Promise<number> =>
+    (await app.inject({ url: '/books', remoteAddress, headers })).statusCode
+  expect([await ask('192.0.2.1'), await ask('2001:db8::1')]).toEqual([200, 401])
 })

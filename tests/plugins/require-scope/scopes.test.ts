@@ -180,10 +180,43 @@ test('one token is not left on another request', async () => {
 test('options that cannot be meant stop the start with one sentence', async () => {
   const verifier = { verify: async () => Promise.reject(new Error('unused')) }
   const https = 'https://as.example'
+  const { verify } = verifier
   const table: [unknown, RegExp][] = [
     [{}, /give either issuer or verifier/],
     [{ issuer: https, verifier, audience: 'a' }, /give either issuer or verifier/],
     [{ issuer: [] }, /issuer is empty/],
+    [{ issuer: [], audience: 'a' }, /issuer is empty/],
+    [
+      { issuer: { issuer: https, dangerouslyAllowInsecureHttp: 'false' } },
+      /dangerouslyAllowInsecureHttp must be true or false/,
+    ],
+    [
+      { issuer: { issuer: 'http://as.example', dangerouslyAllowInsecureHttp: 1 } },
+      /dangerouslyAllowInsecureHttp must be true or false/,
+    ],
+    [{ issuer: { issuer: https, algorithms: [] } }, /algorithms is empty/],
+    [{ issuer: { issuer: https, algorithms: 'ES256' } }, /algorithms must be a list/],
+    [{ issuer: { issuer: https, accept: 'no-jti' } }, /accept must be a list/],
+    [{ issuer: https, now: 5 }, /now must be a function/],
+    [{ issuer: https, keys: 5 }, /keys must be an object/],
+    [
+      { issuer: https, keys: { timeout: 5e6 } },
+      /timeout must be a number of seconds, at least 0.05 and at most 3600/,
+    ],
+    [
+      { issuer: https, keys: { cooldown: 5e6 } },
+      /cooldown must be a number of seconds, at least 0.05 and at most 3600/,
+    ],
+    [{ issuer: https, keys: { staleIfError: '60' } }, /staleIfError must be a number of seconds/],
+    [{ issuer: https, resource: https, metadata: true }, /metadata must be an object, or false/],
+    [
+      {
+        issuer: https,
+        senderConstraints: [{ scheme: 'Key', confirmation: 'kid', required: 'true', verify }],
+      },
+      /required of the sender constraint kid must be true or false/,
+    ],
+    [{ issuer: https, senderConstraints: [undefined] }, /a sender constraint has no scheme/],
     [{ issuer: 'nonsense' }, /issuer must be a URL/],
     [{ issuer: 'http://as.example' }, /issuer must be https/],
     [{ issuer: 'https://as.example?x=1' }, /no query, fragment or credentials/],
