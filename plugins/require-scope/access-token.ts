@@ -23,6 +23,20 @@ export interface AccessToken {
 }
 
 /**
+ * A verifier may be of somebody whom no compiler corrects.
+ * @throws {TypeError} for what the guard could not judge
+ */
+export function assertAccessToken(token: unknown): asserts token is AccessToken {
+  const { scopes, audience, expiresAt, claims } = (token ?? {}) as Record<string, unknown>
+  const lacks =
+    (!(scopes instanceof Set) && 'scopes as a Set') ||
+    (!Array.isArray(audience) && 'audience as a list') ||
+    (!(expiresAt instanceof Date) && 'expiresAt as a Date') ||
+    ((typeof claims !== 'object' || claims === null) && 'claims as an object')
+  if (lacks) throw new TypeError(`requireScope: the verifier answered no token that has ${lacks}`)
+}
+
+/**
  * Establishes that a token is genuine. The guard then judges expiry, audience and scopes, the same for every verifier.
  *
  * `verify` throws `BearerError` for a token that is no good, and `VerificationUnavailable` when it cannot tell.

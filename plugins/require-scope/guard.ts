@@ -1,6 +1,6 @@
 // The hook in front of a route: finds the token, has it verified, judges it for this route, and answers when it is not
 // good. Where tokens come from and how they are verified belongs to the neighbours.
-import type { AccessToken, Verifier } from './access-token.ts'
+import { assertAccessToken, type AccessToken, type Verifier } from './access-token.ts'
 import { assertAuthenticated, challengeOf, INSUFFICIENT, type Demand } from './authentication.ts'
 import { BearerError, VerificationUnavailable } from './bearer-error.ts'
 import { formatChallenge } from './challenge.ts'
@@ -70,6 +70,7 @@ export function createGuard(policy: Policy, needs: Needs): RequireScopeHook {
     try {
       const presented = presentedToken(request, policy.queryParameter, policy.senderConstraints)
       const token = await policy.verifier.verify(presented.value)
+      assertAccessToken(token)
       assertGood(token, policy)
       const bound = boundBy(token, presented, policy.senderConstraints)
       await assertShown(request, reply, bound, { value: presented.value, claims: token.claims })
@@ -117,7 +118,8 @@ export async function refuseUnguarded(request: GuardedRequest, reply: GuardedRep
 }
 
 function assertGood(token: AccessToken, { audienceOf, now }: Policy): void {
-  if (now() >= token.expiresAt.getTime()) throw new BearerError('invalid_token', 'The token has expired')
+  // An Invalid Date is no instant at all.
+  if (!(now() < token.expiresAt.getTime())) throw new BearerError('invalid_token', 'The token has expired')
   const accepted = audienceOf(token.issuer)
   if (!token.audience.some((audience) => accepted.includes(audience))) {
     throw new BearerError('invalid_token', 'The token is for another audience')
@@ -160,6 +162,14 @@ function refuse(
   return reply
 }
 
+/** Under which a token can pass: where each must be bound in a way that has a scheme of its own, that alone (RFC 9449 §7.1). */
+function schemesFor(constraints: readonly SenderConstraint[]): readonly string[] {
+  const own = constraints.filter(({ scheme }) => scheme !== BEARER)
+  const required = own.filter((constraint) => constraint.required === true)
+  const schemes = required.length > 0 ? required : [{ scheme: BEARER }, ...own]
+  return [...new Set(schemes.map(({ scheme }) => scheme))]
+}
+
 /**
  * What was presented is told in its own scheme what is wrong with it. Beside that, where nothing came or a bearer token is no
  * good, every other scheme is named (RFC 9449 §7.2).
@@ -171,10 +181,11 @@ function challengesFor(
   { scopes, demand }: Needs,
 ): string {
   const { realm, resourceMetadata, senderConstraints } = policy
-  const presented = credentialsOf(request, senderConstraints)?.scheme ?? BEARER
-  const schemes = new Set([BEARER, ...senderConstraints.map(({ scheme }) => scheme)])
+  const schemes = schemesFor(senderConstraints)
+  const sent = credentialsOf(request, senderConstraints)?.scheme ?? BEARER
+  const presented = schemes.includes(sent) ? sent : schemes[0]
   const namesAll = error.error === undefined || (error.error === 'invalid_token' && presented === BEARER)
-  return [...schemes]
+  return schemes
     .filter((scheme) => namesAll || scheme === presented)
     .map((scheme) => {
       const own = senderConstraints.filter((constraint) => constraint.scheme === scheme)

@@ -110,7 +110,14 @@ test('unbound tokens pass as bearer tokens, unless every token must be bound', a
   const plain = await strict.tokenFor()
   const refused = await strict.app.inject({ url: '/books', headers: bearer(plain) })
   expect([refused.statusCode, refused.json()]).toMatchObject([401, { error: 'invalid_token' }])
-  expect(refused.headers['www-authenticate']).toMatch(/, DPoP realm=/)
+  // No bearer token can pass (RFC 9449 §7.1).
+  const challenge = String(refused.headers['www-authenticate'])
+  expect(challenge).toMatch(/^DPoP realm="[^"]+", algs="ES256 [^"]+", error="invalid_token"/)
+  expect(challenge).not.toContain('Bearer')
+  for (const headers of [{}, bearer('mal formed'), { authorization: 'Basic eDp5' }]) {
+    const answer = await strict.app.inject({ url: '/books', headers })
+    expect(answer.headers['www-authenticate']).toMatch(/^DPoP realm="[^"]+", algs="ES256 [^B]+$/)
+  }
   const bound = await strict.tokenFor(mine.thumbprint)
   expect(await strict.ask(bound)).toMatchObject({ status: 200 })
   const document = (await strict.app.inject('/.well-known/oauth-protected-resource')).json<object>()
@@ -221,12 +228,24 @@ test.each([
   [{ origin: 'https://api.example/v1' }, 'origin'],
   [{ origin: 'api.example' }, 'origin'],
   [{ origin: [] }, 'origin'],
+  [{ origin: undefined }, 'origin'],
+  [{}, 'origin'],
+  [{ origin: [ORIGIN, undefined] }, 'origin'],
+  [{ origin: 'ftp://api.example' }, 'origin'],
+  [undefined, 'options'],
+  [null, 'options'],
+  [{ origin: ORIGIN, required: 'true' }, 'required must be true or false'],
+  [{ origin: ORIGIN, require: true }, 'there is no option require'],
+  [{ origin: ORIGIN, algorithms: 'ES256' }, 'algorithms'],
+  [{ origin: ORIGIN, nonceSecret: 5 }, 'nonceSecret'],
+  [{ origin: ORIGIN, once: true }, 'once must be a function'],
+  [{ origin: ORIGIN, now: 5 }, 'now must be a function'],
   [{ origin: ORIGIN, algorithms: ['none'] }, 'none'],
   [{ origin: ORIGIN, algorithms: ['RS256'] }, 'RS256'],
   [{ origin: ORIGIN, algorithms: [] }, 'algorithms'],
   [{ origin: ORIGIN, nonceSecret: 'short' }, 'nonceSecret'],
 ])('options that cannot be meant are refused: %j', (options, named) => {
-  expect(() => dpop(options)).toThrow(new RegExp(`^dpop: .*${named}`))
+  expect(() => dpop(options as DpopOptions)).toThrow(new RegExp(`^dpop: .*${named}`))
 })
 
 const SAME: [htu: string, target: string][] = [

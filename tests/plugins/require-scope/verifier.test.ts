@@ -51,6 +51,37 @@ test("a verifier of one's own decides whether a token is genuine; audience, scop
   })
 })
 
+test.each([
+  [{ ...token, expiresAt: new Date(Number.NaN) }, 401],
+  [undefined, 500],
+  [null, 500],
+  [true, 500],
+  [{ ...token, scopes: ['read_books'] }, 500],
+  [{ ...token, scopes: undefined }, 500],
+  [{ ...token, claims: undefined }, 500],
+  [{ ...token, claims: null }, 500],
+  [{ ...token, audience: 'https://as.example' }, 500],
+  [{ ...token, expiresAt: Date.now() + 60_000 }, 500],
+  [{ ...token, expiresAt: undefined }, 500],
+])('a verifier that answers no usable token, %j: %i', async (answer, status) => {
+  const errors: Error[] = []
+  const verifier = { verify: async () => answer as AccessToken }
+  const app = await startApp({ verifier, audience: 'https://as.example' }, (app) => {
+    app.setErrorHandler(async (error: Error) => {
+      errors.push(error)
+      throw error
+    })
+    app.get('/books', { config: { scope: 'read_books' } }, async () => 'secret')
+  })
+  const response = await app.inject({ url: '/books', headers: bearer('any') })
+  expect(response.statusCode).toBe(status)
+  const message =
+    status === 401
+      ? 'The token has expired'
+      : expect.stringMatching(/^requireScope: the verifier answered no /)
+  expect(errors).toEqual([expect.objectContaining({ message })])
+})
+
 test('what the verifier says reaches the caller, its cause does not', async () => {
   const cause = new Error('row 17')
   const app = await startApp({
