@@ -23,7 +23,24 @@ export function metadataUrl(resource: string): string {
   return `${origin}${WELL_KNOWN}${pathname === '/' ? '' : pathname}${search}`
 }
 
+/** What the router would take for something else than the text that it is, or would not find. */
+const UNROUTABLE = /\*|%(?:2[346bcf]|3[abdf]|40)/i
+
+/** The metadata's path as the router of Fastify reads it: decoded, and without parameters. */
+function patternOf(resource: string): string {
+  const { pathname } = new URL(metadataUrl(resource))
+  try {
+    if (!UNROUTABLE.test(pathname)) return decodeURI(pathname).replaceAll(':', '::')
+  } catch {
+    // It is no UTF-8.
+  }
+  throw new TypeError(
+    'requireScope: resource must have neither * nor an encoded delimiter in its path, or metadata: false',
+  )
+}
+
 /**
+ * @throws {TypeError} for a resource whose metadata could not be served
  * @throws {Error} below a prefix, where nobody would find the metadata
  */
 export function serveMetadata(fastify: FastifyInstance, metadata: ResourceMetadata): void {
@@ -33,12 +50,14 @@ export function serveMetadata(fastify: FastifyInstance, metadata: ResourceMetada
     )
   }
   const config = { [openRoute]: true }
-  for (const url of new Set([new URL(metadataUrl(metadata.resource)).pathname, WELL_KNOWN])) {
+  for (const url of new Set([patternOf(metadata.resource), WELL_KNOWN])) {
     // An app may hold several resources; at the root, its first one stands for it.
     if (url === WELL_KNOWN && fastify.hasRoute({ method: 'GET', url })) continue
     fastify.get(url, { config }, async (_request, reply) => {
       reply.headers({ 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' })
-      return document(metadata)
+      reply.header('content-type', 'application/json; charset=utf-8')
+      // A string, because the app's own way to serialize must not reshape it.
+      return JSON.stringify(document(metadata))
     })
     // MCP clients ask with a header of their own, so browsers ask first.
     fastify.options(url, { config }, async (_request, reply) => {

@@ -37,6 +37,48 @@ test('metadata is served at the path-inserted URL and at the root, open to any o
   }
 })
 
+test.each([
+  'https://api.example/my%20api',
+  'https://api.example/bücher',
+  'https://api.example/v1:beta',
+  'https://api.example/:v/:w',
+  'https://api.example/(a)/b;c=d,e@f',
+  'https://api.example/a%25b',
+])('of %s, it is where the challenge says', async (resource) => {
+  const app = await startApp({ issuer: 'https://as.example', resource, keys: { prefetch: 'lazy' } })
+  const { resource_metadata: url = '' } = challenge((await app.inject('/books')).headers['www-authenticate'])
+  const { pathname } = new URL(url)
+  const response = await app.inject(pathname)
+  expect([response.statusCode, response.json()]).toEqual([200, expect.objectContaining({ resource })])
+  expect((await app.inject({ method: 'OPTIONS', url: pathname })).statusCode).toBe(204)
+  expect((await app.inject('/.well-known/oauth-protected-resource/another')).statusCode).toBe(404)
+  for (const path of ['x/y', 'v1x'])
+    expect((await app.inject(`/.well-known/oauth-protected-resource/${path}`)).statusCode).toBe(404)
+})
+
+test.each(['https://api.example/*x', 'https://api.example/a%2Fb', 'https://api.example/%zz'])(
+  '%s, whose metadata no router would find, ends the start in a sentence',
+  async (resource) => {
+    const options = { issuer: 'https://as.example', resource, keys: { prefetch: 'lazy' } } as const
+    await expect(startApp(options)).rejects.toThrow(
+      'requireScope: resource must have neither * nor an encoded delimiter in its path, or metadata: false',
+    )
+    await expect(startApp({ ...options, metadata: false })).resolves.toBeDefined()
+  },
+)
+
+test("the app's own way to serialize does not reshape it", async () => {
+  const resource = 'https://api.example/v1'
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  app.setReplySerializer((payload) => JSON.stringify({ wrapped: payload }))
+  app.addHook('preSerialization', async (_request, _reply, payload) => ({ data: payload }))
+  await app.register(requireScope, { issuer: 'https://as.example', resource, keys: { prefetch: 'lazy' } })
+  const response = await app.inject('/.well-known/oauth-protected-resource/v1')
+  expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+  expect(response.json()).toMatchObject({ resource })
+})
+
 test('challenges point to the metadata, and the resource is the audience', async () => {
   const issuer = await startIssuer()
   const app = await startApp({ issuer: issuer.url, resource: 'https://api.example/v1', queryParameter: true })
