@@ -15,7 +15,7 @@ export type Relaxation = (typeof RELAXATIONS)[number]
 export const RELAXATIONS = ['typ-jwt', 'azp', 'appid', 'cid', 'scp', 'scope-array', 'no-jti'] as const
 
 /** Milliseconds by which an issuer's clock may be ahead of ours. Expiry has no such leeway. */
-const CLOCK_SKEW = 10_000
+export const CLOCK_SKEW = 10_000
 
 type Claims = Readonly<Record<string, unknown>>
 
@@ -31,13 +31,13 @@ export function assertType(type: string | undefined, claims: Claims, accept: Rea
 }
 
 /**
- * The last millisecond at which the token may have been signed, by its issuer's clock. `iat` is cut to whole seconds.
+ * The last millisecond at which the token may have been signed, by its issuer's clock. `iat` is mostly cut to whole seconds.
  * @throws {BearerError} `invalid_token` without a usable `iat`
  */
 export function latestIssueInstant(claims: Claims): number {
   const iat = seconds(claims, 'iat')
   const jti = typeof claims['jti'] === 'string' ? claims['jti'] : undefined
-  return issueInstant({ jti, iat }) ?? iat * 1000 + 999
+  return issueInstant({ jti, iat }) ?? Math.floor(iat) * 1000 + 999
 }
 
 /**
@@ -93,10 +93,10 @@ function text(claims: Claims, name: string): string {
   return value
 }
 
-// The bound keeps every instant inside what a Date can hold.
+// With a fraction or without (RFC 7519 §2). The bound keeps every instant inside what a Date can hold.
 function seconds(claims: Claims, name: string): number {
   const value = claims[name]
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 8e12) return value
+  if (typeof value === 'number' && value >= 0 && value < 8e12) return value
   throw refused(`The token has no usable ${name}`)
 }
 

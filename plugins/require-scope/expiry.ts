@@ -2,7 +2,7 @@
 
 const UUID_V7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 
-/** The members of a token's claims that say when; `iat` and `exp` in whole seconds. */
+/** The members of a token's claims that say when; `iat` and `exp` in seconds. */
 export interface Instants {
   readonly jti?: string | undefined
   readonly iat: number
@@ -29,6 +29,6 @@ export function instantsOf({ jti, iat, exp }: Instants): {
   readonly issuedAt: number
   readonly expiresAt: number
 } {
-  const issuedAt = issueInstant({ jti, iat }) ?? iat * 1000
-  return { issuedAt, expiresAt: issuedAt + (exp - iat) * 1000 }
+  const issuedAt = issueInstant({ jti, iat }) ?? Math.round(iat * 1000)
+  return { issuedAt, expiresAt: issuedAt + Math.round((exp - iat) * 1000) }
 }

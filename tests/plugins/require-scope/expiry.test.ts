@@ -29,6 +29,24 @@ test('any other jti means that the token ends at exp', () => {
   for (const jti of others) expect(instantsOf({ jti, ...instants }).expiresAt).toBe(1_700_000_001_000)
 })
 
+test('times may have fractions (RFC 7519 §2)', async () => {
+  const clock = fakeClock(1_800_000_000_000)
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url, now: clock.now })
+  const times = { iat: 1_799_999_999.25, nbf: 1_799_999_999.5, exp: 1_800_000_000.75 }
+  const headers = bearer(await issuer.token({ claims: times }))
+  const status = async (): Promise<number> => (await app.inject({ url: '/any', headers })).statusCode
+  expect(await status()).toBe(200)
+  clock.advance(0.749)
+  expect(await status()).toBe(200)
+  clock.advance(0.001)
+  expect(await status()).toBe(401)
+  expect(instantsOf({ iat: 1_700_000_000.123, exp: 1_700_000_001.456 })).toEqual({
+    issuedAt: 1_700_000_000_123,
+    expiresAt: 1_700_000_001_456,
+  })
+})
+
 test('a token of one second is good until the last millisecond and dead at the next', async () => {
   const clock = fakeClock(1_800_000_000_950)
   const issuer = await startIssuer()

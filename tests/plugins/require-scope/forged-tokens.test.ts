@@ -130,12 +130,7 @@ test('a claim of RFC 9068 that is missing or malformed is refused', async () => 
     ...required.map((name) => ({ [name]: null })),
     ...required.map((name) => ({ [name]: {} })),
     ...['sub', 'client_id', 'jti'].flatMap((name) => [{ [name]: '' }, { [name]: 7 }]),
-    ...['exp', 'iat', 'nbf'].flatMap((name) => [
-      { [name]: '1' },
-      { [name]: now - 0.5 },
-      { [name]: -1 },
-      { [name]: 1e300 },
-    ]),
+    ...['exp', 'iat', 'nbf'].flatMap((name) => [{ [name]: '1' }, { [name]: -1 }, { [name]: 1e300 }]),
     { aud: [] },
     { aud: [issuer.url, 1] },
     { scope: ['read_books'] },
@@ -143,6 +138,7 @@ test('a claim of RFC 9068 that is missing or malformed is refused', async () => 
     { iat: now + 60 },
     { nbf: now + 60 },
     { exp: now - 1 },
+    { exp: now - 0.5 },
   ]
   for (const claims of bad) {
     const { statusCode, body } = await app.inject({
@@ -155,7 +151,13 @@ test('a claim of RFC 9068 that is missing or malformed is refused', async () => 
       expect.stringContaining('invalid_token'),
     ])
   }
-  for (const claims of [{ iat: now + 8 }, { nbf: now + 8 }, { nbf: now }]) {
+  for (const claims of [
+    { iat: now + 8 },
+    { nbf: now + 8 },
+    { nbf: now },
+    { nbf: now - 0.5 },
+    { exp: now + 99.5 },
+  ]) {
     const { statusCode } = await app.inject({ url: '/any', headers: bearer(await issuer.token({ claims })) })
     expect([claims, statusCode]).toEqual([claims, 200])
   }
