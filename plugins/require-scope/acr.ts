@@ -1,7 +1,7 @@
 // How sure an issuer is of who is there, as `acr` (OpenID Connect Core §2): `1` one factor, `2` two, `phr` by what no page of
-// somebody else's can ask for (OpenID Connect EAP ACR Values 1.0 §2). Values that are none of these have no order.
+// somebody else's can ask for, `phrh` by that with its key in hardware (OpenID Connect EAP ACR Values 1.0 §2). Values that are none of these have no order.
 
-const ORDER: readonly string[] = ['1', '2', 'phr']
+const ORDER: readonly string[] = ['1', '2', 'phr', 'phrh']
 
 /** Whether `had` is `wanted`, or stronger than it. */
 export function reachesAcr(had: unknown, wanted: string): boolean {

@@ -2,12 +2,13 @@
 import type { AccessToken } from './access-token.ts'
 import { reachesAcr } from './acr.ts'
 import { BearerError } from './bearer-error.ts'
+import { CLOCK_SKEW } from './claims.ts'
 
 /** What a route demands of the sign-in behind a token, beside its scopes. */
 export interface AuthenticationDemand {
-  /** `acr`: one of these, or what is stronger, where the values have the order `1` < `2` < `phr`. */
+  /** `acr`: one of these, or what is stronger, where the values have the order `1` < `2` < `phr` < `phrh`. */
   acr?: string | readonly string[] | undefined
-  /** Seconds since the sign-in, at most. */
+  /** Seconds since the sign-in, at most; 1 or more. */
   maxAge?: number | undefined
 }
 
@@ -30,8 +31,8 @@ export function readDemand(demand: AuthenticationDemand = {}): Demand {
   const values = acr === undefined ? undefined : [acr].flat()
   if (values?.length === 0 || values?.some((one) => typeof one !== 'string' || !VALUE.test(one)))
     throw new TypeError('requireScope: acr must be a value without spaces, or a list of them')
-  if (maxAge !== undefined && !(Number.isInteger(maxAge) && maxAge >= 0))
-    throw new TypeError('requireScope: maxAge must be a whole number of seconds')
+  if (maxAge !== undefined && !(Number.isInteger(maxAge) && maxAge >= 1))
+    throw new TypeError('requireScope: maxAge must be a whole number of seconds, at least 1')
   return { acr: values, maxAge }
 }
 
@@ -42,9 +43,15 @@ export function readDemand(demand: AuthenticationDemand = {}): Demand {
 export function assertAuthenticated({ claims }: AccessToken, { acr, maxAge }: Demand, now: number): void {
   if (acr !== undefined && !acr.some((one) => reachesAcr(claims['acr'], one)))
     throw new BearerError(INSUFFICIENT, 'A stronger sign-in is needed')
-  const { auth_time: time } = claims
-  if (maxAge !== undefined && !(typeof time === 'number' && now - time * 1000 <= maxAge * 1000))
+  if (maxAge !== undefined && !isWithin(claims['auth_time'], maxAge, now))
     throw new BearerError(INSUFFICIENT, 'A more recent sign-in is needed')
+}
+
+/** What is said to be from the future says nothing of how long ago it was. */
+function isWithin(time: unknown, maxAge: number, now: number): boolean {
+  if (typeof time !== 'number') return false
+  const age = now - time * 1000
+  return age <= maxAge * 1000 && age >= -CLOCK_SKEW
 }
 
 /** What the client asks the authorization server for. */

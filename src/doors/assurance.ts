@@ -16,7 +16,7 @@ export interface Factors {
 
 /** What a sign-in must have shown. */
 export interface Requirement {
-  /** Any of these will do, and what is stronger: `1` < `2` < `phr`. */
+  /** Any of these will do, and what is stronger: `1` < `2` < `phr` < `phrh`. */
   readonly acr?: readonly string[]
   /** All of these. */
   readonly amr?: readonly string[]

@@ -16,7 +16,7 @@ test('a sign-in that is too weak is told which one is asked for; what is stronge
   const ask = async (url: string, acr: unknown) =>
     app.inject({ url, headers: bearer(await issuer.token({ scope: 'pay', claims: { acr } })) })
   for (const url of ['/hook', '/config']) {
-    for (const acr of ['2', 'phr']) expect((await ask(url, acr)).statusCode).toBe(200)
+    for (const acr of ['2', 'phr', 'phrh']) expect((await ask(url, acr)).statusCode).toBe(200)
     for (const acr of ['1', undefined, 'other', 2, null, ['2']]) {
       const refused = await ask(url, acr)
       expect([acr, refused.statusCode, refused.json()]).toEqual([
@@ -64,6 +64,35 @@ test('a sign-in that is too old, or of which nothing is said, is told how recent
   }
 })
 
+test('resistance to phishing is reached by what also has its key in hardware, and not the other way round', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url }, (app) => {
+    app.get('/phr', { onRequest: app.requireScope({ acr: 'phr' }) }, async () => 'ok')
+    app.get('/phrh', { onRequest: app.requireScope({ acr: 'phrh' }) }, async () => 'ok')
+  })
+  const ask = async (url: string, acr: string): Promise<number> =>
+    (await app.inject({ url, headers: bearer(await issuer.token({ claims: { acr } })) })).statusCode
+  expect([await ask('/phr', 'phr'), await ask('/phr', 'phrh'), await ask('/phr', '2')]).toEqual([
+    200, 200, 401,
+  ])
+  expect([await ask('/phrh', 'phrh'), await ask('/phrh', 'phr')]).toEqual([200, 401])
+})
+
+test.each([
+  [0, 200],
+  [10, 200],
+  [12, 401],
+  [9e9, 401],
+])('a sign-in that is %i s ahead of the clock: %i', async (ahead, status) => {
+  const issuer = await startIssuer()
+  const { now } = fakeClock()
+  const app = await startApp({ issuer: issuer.url, now }, (app) => {
+    app.get('/', { onRequest: app.requireScope({ maxAge: 300 }) }, async () => 'ok')
+  })
+  const headers = bearer(await issuer.token({ claims: { auth_time: seconds(now()) + ahead } }))
+  expect((await app.inject({ url: '/', headers })).statusCode).toBe(status)
+})
+
 test('a scope that is missing is told first; other refusals say nothing of the sign-in', async () => {
   const issuer = await startIssuer()
   const app = await startApp({ issuer: issuer.url }, (app) => {
@@ -80,6 +109,8 @@ test.each([
   [{ acr: [] }, 'acr must be a value'],
   [{ acr: 'a b' }, 'acr must be a value'],
   [{ acr: 2 }, 'acr must be a value'],
+  // Nobody comes back from a sign-in in no time.
+  [{ maxAge: 0 }, 'maxAge must be a whole number of seconds, at least 1'],
   [{ maxAge: -1 }, 'maxAge must be a whole number'],
   [{ maxAge: 1.5 }, 'maxAge must be a whole number'],
   [{ max_age: 1 }, 'there is no demand max_age'],
