@@ -27,11 +27,11 @@ export interface AccessToken {
  * @throws {TypeError} for what the guard could not judge
  */
 export function assertAccessToken(token: unknown): asserts token is AccessToken {
-  const { scopes, audience, expiresAt, claims } = (token ?? {}) as Record<string, unknown>
+  const { scopes, audience, expiresAt, claims } = (token ?? {}) as Partial<AccessToken>
   const lacks =
-    (!(scopes instanceof Set) && 'scopes as a Set') ||
+    (typeof scopes?.has !== 'function' && 'scopes as a Set') ||
     (!Array.isArray(audience) && 'audience as a list') ||
-    (!(expiresAt instanceof Date) && 'expiresAt as a Date') ||
+    (typeof expiresAt?.getTime !== 'function' && 'expiresAt as a Date') ||
     ((typeof claims !== 'object' || claims === null) && 'claims as an object')
   if (lacks) throw new TypeError(`requireScope: the verifier answered no token that has ${lacks}`)
 }

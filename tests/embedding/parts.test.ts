@@ -45,13 +45,21 @@ async function voucher(fastify: FastifyInstance): Promise<void> {
 }
 
 test('a plugin of theirs has our doors, below the prefix', async () => {
-  const server = await startForeignApp({ prefix: '/auth', plugins: [voucher] })
+  const server = await startForeignApp({
+    prefix: '/auth',
+    plugins: [voucher],
+    before: (app) => app.get('/early', { config: { scope: 'read_books' } }, async () => 'secret'),
+  })
   const grant_type = 'urn:example:voucher'
   const client = await createClient(server, { grant_types: [grant_type], scope: ['read_books'] })
   const answer = await requestToken(server, client, { grant_type, voucher: 'ada' })
   const { access_token: token } = (await answer.json()) as { access_token: string }
   const response = await server.get('/vouchers', { authorization: `Bearer ${token}` })
   expect([response.status, await response.text()]).toEqual([200, 'ada'])
+
+  // Made before our guard was there, as where the registration is not awaited.
+  const early = await server.server.inject({ url: '/early', headers: { authorization: `Bearer ${token}` } })
+  expect([early.statusCode, early.body]).toEqual([500, expect.stringContaining('await the registration')])
 })
 
 test('without what guards routes, one that asks for a scope ends the start; an app may bring a guard of its own', async () => {
