@@ -15,7 +15,7 @@ export function assertNames(
 ): void {
   const isObject = typeof options === 'object' && options !== null && !Array.isArray(options)
   assertOption(who, isObject, `${what} must be an object`)
-  const unknown = Object.keys(options as object).find((name) => !names.includes(name))
+  const unknown = Object.keys(options).find((name) => !names.includes(name))
   assertOption(who, unknown === undefined, `there is no option ${unknown}`)
 }
 

@@ -75,11 +75,9 @@ test.each([
   })
   const response = await app.inject({ url: '/books', headers: bearer('any') })
   expect(response.statusCode).toBe(status)
-  const message =
-    status === 401
-      ? 'The token has expired'
-      : expect.stringMatching(/^requireScope: the verifier answered no /)
-  expect(errors).toEqual([expect.objectContaining({ message })])
+  const sentence =
+    status === 401 ? /^The token has expired$/ : /^requireScope: the verifier answered no token that has /
+  expect(errors.map(({ message }) => message)).toEqual([expect.stringMatching(sentence)])
 })
 
 test('what the verifier says reaches the caller, its cause does not', async () => {
