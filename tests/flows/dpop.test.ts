@@ -123,6 +123,6 @@ describe.each(SERVERS)('%s', (what, server) => {
     const { status, cause } = (await bare.catch((error: unknown) => error)) as InstanceType<
       typeof oauth4webapi.WWWAuthenticateChallengeError
     >
-    expect([status, cause.map(({ scheme }) => scheme)]).toEqual([401, ['bearer', 'dpop']])
+    expect([status, cause.map(({ scheme }) => scheme)]).toEqual([401, ['dpop']])
   })
 })
