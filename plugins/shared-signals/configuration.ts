@@ -28,6 +28,8 @@ const OURS = ['iss', 'aud', 'events_supported', 'events_delivered', 'min_verific
 const MOST_DESCRIBED = 500
 /** Characters of the types that are asked for, as JSON: ours are some hundred. */
 const MOST_REQUESTED = 16_000
+/** Of all that a receiver says, as JSON: with what we say of a stream it fits into a record. */
+const MOST_CONFIGURED = 24_000
 
 export interface ConfigurationParts {
   readonly streams: Streams
@@ -54,8 +56,8 @@ export function addConfiguration(
     const requested = body.events_requested ?? rest?.requested
     if (JSON.stringify(requested ?? []).length > MOST_REQUESTED)
       throw new OAuthError('invalid_request', 'events_requested is too long')
-    const description = body.description?.slice(0, MOST_DESCRIBED) ?? rest?.description
-    return {
+    const description = body.description?.slice(0, MOST_DESCRIBED).toWellFormed() ?? rest?.description
+    const configuration = {
       delivery:
         body.delivery === undefined && rest !== undefined
           ? rest.delivery
@@ -63,6 +65,9 @@ export function addConfiguration(
       ...(requested === undefined ? {} : { requested }),
       ...(description === undefined ? {} : { description }),
     }
+    if (JSON.stringify(configuration).length > MOST_CONFIGURED)
+      throw new OAuthError('invalid_request', 'the stream is too long')
+    return configuration
   }
 
   async function change(clientId: string, body: Bag & Received, isWhole: boolean): Promise<Bag> {

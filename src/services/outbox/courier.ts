@@ -175,7 +175,13 @@ export function createCourier(options: CourierOptions): Courier {
   function note(row: ClaimedRow, began: number, done: boolean, text: string): void {
     if (row.recipient === '') return
     const milliseconds = Math.round(performance.now() - began)
-    recipients.note(row, { id: row.id, at: Date.now(), milliseconds, done, text: text.slice(0, 300) })
+    recipients.note(row, {
+      id: row.id,
+      at: Date.now(),
+      milliseconds,
+      done,
+      text: text.slice(0, 300).toWellFormed(),
+    })
   }
 
   function count({ kind }: ClaimedRow, result: keyof DeliveryCounts): void {
@@ -252,5 +258,8 @@ function pauseBefore(error: unknown): number | undefined {
 function describe(error: unknown): string {
   const text =
     error instanceof OutboundError ? error.reason : error instanceof Error ? error.message : String(error)
-  return text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, 300)
+  return text
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .slice(0, 300)
+    .toWellFormed()
 }

@@ -129,7 +129,10 @@ export function createRecipients(options: RecipientsOptions): OwnRecipients {
           'deliveries fail again and again: this recipient is tried less, every five minutes at last, until it takes one',
         )
       if (failures >= MANY_FAILURES)
-        await givingUp.over(of, error instanceof Error ? error.message.slice(0, 300) : 'it failed')
+        await givingUp.over(
+          of,
+          error instanceof Error ? error.message.slice(0, 300).toWellFormed() : 'it failed',
+        )
       return rest
     },
     note({ kind, recipient }, outcome) {

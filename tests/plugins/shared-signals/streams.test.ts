@@ -154,6 +154,15 @@ test('what is wrong is refused by the status that the specification has for it',
     [400, call, 'PATCH', '/stream', { ...named, events_requested: 'all' }],
     // Each may be as long as that, and not all of as many as there may be.
     [400, call, 'PATCH', '/stream', { ...named, events_requested: Array.from({ length: 100 }, () => 'x'.repeat(500)) }],
+    // Each fits, and all of it together does not.
+    [400, call, 'PUT', '/stream', {
+      ...named,
+      events_requested: Array.from({ length: 31 }, () => 'x'.repeat(500)),
+      description: '\u0001'.repeat(500),
+      delivery: { method: PUSH, endpoint_url: `${origin}/events`, authorization_header: '"'.repeat(4000) },
+    }],
+    // What is cut off of it ends between two characters.
+    [200, call, 'PATCH', '/stream', { ...named, description: `${'x'.repeat(499)}\u{1f600}` }],
     ...[
       { method: 'urn:example:carrier-pigeon' },
       { method: PUSH },
