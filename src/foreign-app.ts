@@ -2,8 +2,36 @@
 import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import { ConfigError, type Config } from './config.ts'
+import { assertShape, BOOLEAN, FUNCTION, maybe, OBJECT, type Shape, TEXTS } from './doors/shapes.ts'
+import { isObject } from './protocol/json.ts'
 import type { LatchkeyOptions, OrmLike } from './latchkey-options.ts'
 import { risksAnywhereOf } from './words/risks.ts'
+
+const hasMethod = (value: unknown, name: string): boolean =>
+  isObject(value) && typeof value[name] === 'function'
+
+const OPTIONS: Shape<LatchkeyOptions> = {
+  settings: maybe(OBJECT),
+  prefix: maybe({ is: (prefix) => typeof prefix === 'string', words: 'a text' }),
+  orm: maybe({
+    is: (orm) => isObject(orm) && hasMethod(orm['em'], 'getConnection'),
+    words: 'a MikroORM instance',
+  }),
+  pool: maybe({ is: (pool) => hasMethod(pool, 'connect'), words: 'a pool of the package pg' }),
+  pages: maybe(BOOLEAN),
+  without: maybe(TEXTS),
+  plugins: maybe({
+    is: (plugins) => Array.isArray(plugins) && plugins.every((one) => FUNCTION.is(one)),
+    words: 'a list of plugins, which are functions',
+  }),
+  migrate: maybe(BOOLEAN),
+  janitor: maybe(BOOLEAN),
+}
+
+/** Throws `ConfigError`, for who registers us in plain JavaScript. */
+export function assertOptions(options: unknown): void {
+  assertShape('registration of latchkey', OPTIONS, options)
+}
 
 /** Throws `ConfigError` where we would be at another address than the issuer's, or in another's place. */
 export function assertRoom(app: FastifyInstance, { issuer, basePath }: Config, prefix?: string): void {
@@ -14,6 +42,11 @@ export function assertRoom(app: FastifyInstance, { issuer, basePath }: Config, p
   if (prefix !== undefined && prefix !== basePath)
     throw new ConfigError(
       `The prefix ${prefix} must be the path of OIDC_ISSUER, which is ${basePath || 'none'} in ${issuer}.`,
+    )
+  // Further out there may be another issuer of ours, which has its own.
+  if (app.hasRequestDecorator('actor') && !app.hasDecorator('oauth'))
+    throw new ConfigError(
+      "The app's requests are decorated with actor already, which is Latchkey's name for whose request it is: call yours something else.",
     )
   const taken = ['oauth', 'requireScope'].find((name) => Object.hasOwn(app, name))
   if (taken !== undefined)
@@ -43,7 +76,12 @@ export function warnOfRisks(
   without: readonly string[] | undefined,
 ): void {
   const { log } = app
-  if (optionsOf(app)?.trustProxy === true)
+  const { trustProxy } = optionsOf(app) ?? {}
+  if (typeof trustProxy === 'number')
+    log.warn(
+      'latchkey: trustProxy is a number, by which Fastify believes no proxy, so all who come by one are throttled together; name your proxies instead',
+    )
+  if (trustProxy === true)
     log.warn(
       'latchkey: trustProxy is true, so anybody chooses the address they are throttled by; name your proxies instead',
     )

@@ -11,7 +11,7 @@ import { kernelOf } from './http/kernel-of.ts'
 import { sendError } from './http/errors.ts'
 import { keepHouseRules, scopeOptions } from './http/house-rules.ts'
 import { parseConfig } from './config.ts'
-import { assertRoom, poolOf, warnOfRisks } from './foreign-app.ts'
+import { assertOptions, assertRoom, poolOf, warnOfRisks } from './foreign-app.ts'
 import type { LatchkeyOptions } from './latchkey-options.ts'
 import { importPlugin } from './plugin-modules.ts'
 import { limited } from './plugin-limit.ts'
@@ -24,10 +24,15 @@ import { namingPlugin } from './refused-plugin.ts'
 
 /** Throws `ConfigError`. For a Fastify instance itself, which it decorates. */
 async function latchkey(app: FastifyInstance, options: LatchkeyOptions): Promise<void> {
+  assertOptions(options)
   const { settings = {}, migrate, without } = options
   const pool = await poolOf(options)
   const config = parseConfig(settings, pool === undefined ? undefined : ['OIDC_ISSUER', 'SECRET_KEY'])
   assertRoom(app, config, options.prefix)
+  if (options.settings === undefined)
+    app.log.warn(
+      `latchkey: it has no settings, so it is the issuer ${config.issuer}, for this machine alone${pool === undefined ? `, with a PostgreSQL of its own in ${config.DATA_DIR}` : ''}`,
+    )
   warnOfRisks(app, config, pool, without)
   const own = await openOwnDatabase(config, {
     pool,

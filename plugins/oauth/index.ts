@@ -49,7 +49,8 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
   const { pluginTimeout: startLimit = 0 } = fastify.initialConfig
   const kernel = createKernel(config, database, discreet(fastify.log), { janitor, startLimit })
   decorateKernel(fastify, kernel)
-  fastify.decorateRequest('actor', null)
+  // Inherited where another issuer is registered further out.
+  if (!fastify.hasRequestDecorator('actor')) fastify.decorateRequest('actor', null)
   beforeRoutes(fastify, (request, _reply, done) => {
     const caughtUp = kernel.feed.catchUp()
     if (caughtUp === undefined) runAs(request, done)

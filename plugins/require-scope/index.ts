@@ -125,6 +125,10 @@ async function prefetch(issuers: readonly TrustedIssuer[], when: Settings['prefe
 function decorateRequest(fastify: FastifyInstance): void {
   // Inherited from a registration further out.
   if (fastify.hasRequestDecorator(verifiedToken)) return
+  if (fastify.hasRequestDecorator('token'))
+    throw new TypeError(
+      'requireScope: requests are decorated with token already, by which routes read the verified one: call yours something else',
+    )
   fastify.decorateRequest(verifiedToken, null)
   fastify.decorateRequest('token', {
     getter(this: FastifyRequest): AccessToken {

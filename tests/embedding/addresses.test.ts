@@ -74,6 +74,30 @@ test('what cannot agree is refused at boot, in one sentence', async () => {
   ).toMatch(
     /^ConfigError: The app is decorated with oauth already: register this issuer in a scope of its own/,
   )
+  expect(
+    await refusal({}, async (app, given) => {
+      app.decorateRequest('actor', null)
+      await app.register(latchkey, given)
+    }),
+  ).toMatch(/^ConfigError: The app's requests are decorated with actor already/)
+  expect(
+    await refusal({}, async (app, given) => {
+      app.decorateRequest('token', { getter: () => undefined as never })
+      await app.register(latchkey, given)
+    }),
+  ).toMatch(/^TypeError: requireScope: requests are decorated with token already/)
+  for (const [options, sentence] of [
+    [{ migrat: false }, 'has migrat, which is never asked for: the nearest is migrate.'],
+    [{ pages: 'false' }, 'pages of the registration of latchkey must be true or false; it is "false".'],
+    [{ pool: {} }, 'pool of the registration of latchkey must be a pool of the package pg.'],
+    [{ orm: {} }, 'orm of the registration of latchkey must be a MikroORM instance.'],
+    [{ plugins: [undefined] }, 'must be a list of plugins, which are functions.'],
+    [
+      { without: 'latchkey-introspection' },
+      'without of the registration of latchkey must be a list of texts',
+    ],
+  ] as const)
+    expect(await refusal(options as unknown as LatchkeyOptions)).toContain(sentence)
   expect(await refusal({ without: ['latchkey-nothing'] })).toBe(
     'ConfigError: There is no plugin latchkey-nothing to leave out.',
   )

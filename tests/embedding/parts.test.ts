@@ -103,6 +103,8 @@ test('what in the app would break a promise is said at start', async () => {
   })
   expect(careless.output()).toContain('latchkey: trustProxy is true')
   expect(careless.output()).toContain('latchkey: TRUSTED_PROXIES is not used here')
+  const counting = await startForeignApp({ app: { trustProxy: 1 as never } })
+  expect(counting.output()).toContain('latchkey: trustProxy is a number')
   const careful = await startForeignApp({ app: { trustProxy: '10.0.0.1' } })
   expect(careful.output()).not.toContain('latchkey: ')
 })

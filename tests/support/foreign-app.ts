@@ -26,7 +26,8 @@ export function createForeignApp(options: FastifyServerOptions = {}): {
 } {
   const lines: string[] = []
   const stream = new PassThrough({ encoding: 'utf8' }).on('data', (line: string) => lines.push(line))
-  const app = fastify({ logger: { level: 'trace', stream }, ...options })
+  // However slow the machine is, no start takes too long.
+  const app = fastify({ logger: { level: 'trace', stream }, pluginTimeout: 0, ...options })
   atEndOfFile(async () => app.close())
   return { app, output: () => lines.join('') }
 }
