@@ -2,6 +2,7 @@
  * The pages for people (RFC 8628 §3.3): one takes the code, then sign-in and consent are the server's own, then one says
  * how it ended. Consent is asked every time, since any device can pose as any client (§5.4, §5.6).
  */
+import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ApprovalRequest } from '../../../../src/doors/approval.ts'
 import type { BrowserCall, EndedInteraction } from '../../../../src/doors/interaction.ts'
@@ -104,7 +105,8 @@ export async function addPages(fastify: FastifyInstance, requests: DeviceRequest
     call: BrowserCall,
   ): Promise<FastifyReply> {
     const user = (await browser.session(call.request))?.userId
-    if (!(await requests.decide(String(state['id']), decision, user)))
+    const { id, entry } = state as { id: string; entry: string }
+    if (!(await requests.decide(id, decision, { entry, ...(user === undefined ? {} : { user }) })))
       throw new OAuthError('invalid_request', 'the code was used or is too old; start again on the device')
     return call.reply.redirect(`${action}/${'granted' in decision ? 'allowed' : 'denied'}`, 303)
   }
@@ -130,7 +132,7 @@ export async function addPages(fastify: FastifyInstance, requests: DeviceRequest
       return interactions.start(
         await approvalOf(found.request, call.request.ip),
         'device',
-        { id: found.id },
+        { id: found.id, entry: randomUUID() },
         call,
       )
     },

@@ -3,6 +3,7 @@
  * can lead to it without knowing the other. Codes themselves are stored nowhere.
  */
 import { randomInt } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { ApprovalRequest } from '../../../../src/doors/approval.ts'
 import type { Client } from '../../../../src/doors/client.ts'
 import { approvalToJson, type StoredApproval } from '../../../../src/doors/stored-facts.ts'
@@ -30,8 +31,14 @@ export interface DeviceRequest extends Decided {
   readonly askedAt: number
   /** Hash of the id, 256 random bits, of the browser in which the code was entered: no other may go on. */
   readonly browser?: string
-  /** Who has decided; absent for nobody who was signed in. */
-  readonly decidedBy?: string
+  readonly decidedBy?: Decider
+}
+
+export interface Decider {
+  /** One of the times that the code was entered. */
+  readonly entry: string
+  /** Absent for nobody who was signed in. */
+  readonly user?: string
 }
 
 export interface Found {
@@ -45,8 +52,8 @@ export interface DeviceRequests {
   findByDeviceCode(deviceCode: string): Promise<{ id: string; request: DeviceRequest | null }>
   /** Binds the request to the browser. Null for a code that is not open, or was entered in another one. */
   claim(userCode: string, browserId: string): Promise<Found | null>
-  /** False when it was decided before, or is too old; not for who decides again as they did. */
-  decide(id: string, decision: Decision, user: string | undefined): Promise<boolean>
+  /** False when it was decided before, or is too old; not where the same one decides again as they did. */
+  decide(id: string, decision: Decision, decidedBy: Decider): Promise<boolean>
   /** Notes that the device asked; false when it came too early, and then has to leave 5 seconds more (§3.5). */
   poll(id: string): Promise<boolean>
 }
@@ -111,10 +118,10 @@ export function createDeviceRequests(
       return (await requests.replace(id, request, claimed)) ? { id, request: claimed } : null
     },
 
-    async decide(id, decision, user) {
+    async decide(id, decision, decidedBy) {
       const request = await requests.get(id)
       if (request === null) return false
-      const decided = { ...request, decision, ...(user === undefined ? {} : { decidedBy: user }) }
+      const decided = { ...request, decision, decidedBy }
       if (isOpen(request) && (await requests.replace(id, request, decided, eventOf(decided)))) return true
       // By the same form, whose answer was lost, or which was sent twice.
       const now = await requests.get(id)
@@ -129,12 +136,14 @@ const isAllowed = ({ decision }: Decided): boolean => decision !== undefined && 
 
 function isSame(one: DeviceRequest, other: DeviceRequest): boolean {
   return (
-    one.decision !== undefined && isAllowed(one) === isAllowed(other) && one.decidedBy === other.decidedBy
+    one.decision !== undefined &&
+    isAllowed(one) === isAllowed(other) &&
+    isDeepStrictEqual(one.decidedBy, other.decidedBy)
   )
 }
 
 function eventOf(decided: DeviceRequest): NewEvent {
-  const { approval, address, decidedBy: user } = decided
+  const { approval, address, decidedBy } = decided
   const type = isAllowed(decided) ? 'device.allowed' : 'device.denied'
-  return { type, client: approval.client, user, details: { device: address } }
+  return { type, client: approval.client, user: decidedBy?.user, details: { device: address } }
 }
