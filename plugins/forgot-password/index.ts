@@ -58,15 +58,17 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
 
   oauth.deliver({
     kind: KIND,
-    // Those of earlier versions do not say which languages the page was read in.
+    // Those of earlier versions do not say which languages the page was read in, nor when.
     payload: Type.Object({
       email: Type.String(),
       back: Type.String(),
       locales: Type.Optional(Type.String()),
+      askedAt: Type.Optional(Type.Number()),
     }),
-    async deliver({ email, back, locales }) {
+    async deliver({ email, back, locales, askedAt }, { enqueuedAt }) {
       const user = await oauth.users.findByEmail(email)
-      if (user === null) return
+      // What ends a link that was sent ends one that was asked for before, too.
+      if (user === null || (user.endedAt ?? 0) > (askedAt ?? enqueuedAt)) return
       const kept = await keptElsewhere(oauth, user.id)
       // A password of ours would be a second one, which whoever runs the directory does not know of.
       if (kept === null || (await oauth.users.canSignInByPassword(user.username)))
@@ -107,7 +109,7 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
     const attempt = await throttle.attempt(account, call.request.ip, mark)
     await attempt.failed()
     const { tags } = await language.reader(call)
-    await oauth.enqueue(KIND, { email, back: back ?? '', locales: tags.join(' ') })
+    await oauth.enqueue(KIND, { email, back: back ?? '', locales: tags.join(' '), askedAt: Date.now() })
   }
 
   const Continue = Type.Optional(Type.String({ maxLength: 8000 }))

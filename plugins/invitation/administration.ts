@@ -34,6 +34,10 @@ const DONE: Readonly<Record<string, Words>> = {
   sent: message('The invitation is on its way.'),
   withdrawn: message('The invitation is withdrawn: its link is good for nothing any more.'),
 }
+const NOT_SENT = {
+  title: message('No invitation was sent'),
+  text: message('The user has a password by now, or no email address, or may not sign in.'),
+}
 const NO_ADDRESS = message(
   'This must be an email address, such as alice@example.com: the invitation goes there.',
 )
@@ -45,9 +49,12 @@ export async function addAdministration(fastify: FastifyInstance, invitations: I
   await pages.add(PART, new URL('../../templates/admin-user-invitation.eta', import.meta.url))
 
   /** By a mail in the language that this administrator reads, for who has chosen none. */
-  async function invite(user: User, call: PageCall): Promise<void> {
+  async function invite(user: User, call: PageCall): Promise<FastifyReply> {
     const { tags } = await language.reader(call, true)
-    await invitations.invite(user, tags.join(' '))
+    const obstacle = await invitations.invite(user, tags.join(' '))
+    if (obstacle === null) return back(call, user.id, 'sent')
+    const primary = { href: area.userUri(user.id), text: message('Go to the user') }
+    return call.reply.page('page-message', { ...NOT_SENT, primary }, { status: 409 })
   }
 
   const area = admin.addUserPart({
@@ -81,14 +88,11 @@ export async function addAdministration(fastify: FastifyInstance, invitations: I
       if (!isMailAddress(email)) return NO_ADDRESS
       return (await oauth.users.findByEmail(email)) === null ? undefined : TAKEN
     },
-    async submit(user, call) {
-      await invite(user, call)
-      return back(call, user.id, 'sent')
-    },
+    submit: invite,
   })
 
   /** A form on the page of a user that does one thing. */
-  function serve(path: string, work: (user: User, call: PageCall) => Promise<string>): void {
+  function serve(path: string, work: (user: User, call: PageCall) => Promise<FastifyReply>): void {
     const Id = Type.Object({ id: Type.Optional(Type.String()) })
     area.serve({
       path: `/admin${path}`,
@@ -101,16 +105,13 @@ export async function addAdministration(fastify: FastifyInstance, invitations: I
         if (again !== undefined) return again
         const user = await oauth.findUser(id)
         if (user === null) throw new OAuthError('not_found', 'no user has this id', { status: 404 })
-        return back(call, id, await work(user, call))
+        return work(user, call)
       },
     })
   }
-  serve(SEND, async (user, call) => {
-    await invite(user, call)
-    return 'sent'
-  })
-  serve(WITHDRAW, async (user) => {
+  serve(SEND, invite)
+  serve(WITHDRAW, async (user, call) => {
     await invitations.withdraw(user)
-    return 'withdrawn'
+    return back(call, user.id, 'withdrawn')
   })
 }

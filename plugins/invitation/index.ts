@@ -21,18 +21,24 @@ async function invitation(fastify: FastifyInstance): Promise<void> {
   const { oauth, language, letters } = fastify
   const { passwordResets } = kernelOf(fastify)
 
+  const invitations = createInvitations(fastify, KIND)
   oauth.deliver({
     kind: KIND,
-    // Those of earlier versions do not say which languages the administrator reads.
-    payload: Type.Object({ user: Type.String(), locales: Type.Optional(Type.String()) }),
-    async deliver({ user: id, locales }) {
-      const user = await oauth.findUser(id)
-      // Of who is gone, or may not sign in, there is nobody to be told.
-      const made = user === null ? null : await passwordResets.invite(id)
-      if (user === null || made === null) return
-      const href = `${oauth.issuer}${PATH}?token=${made.token}`
-      const letter = invitationLetter(user.username, oauth.issuer, href)
-      await letters.send(made.email, letter, await language.readerOf(user, locales))
+    // Those of earlier versions have no token, and do not say which languages the administrator reads.
+    payload: Type.Object({
+      user: Type.String(),
+      token: Type.Optional(Type.String()),
+      locales: Type.Optional(Type.String()),
+    }),
+    async deliver({ user: id, token, locales }) {
+      if (token === undefined) return void (await invitations.invite({ id }, locales))
+      const found = await passwordResets.find(token)
+      // It has ended while it waited.
+      if (found === null) return
+      const { user } = found
+      const letter = invitationLetter(user.username, oauth.issuer, `${oauth.issuer}${PATH}?token=${token}`)
+      const reader = await language.readerOf(user, locales)
+      await letters.send(String(user.claims['email']), letter, reader)
     },
   })
 
@@ -52,7 +58,6 @@ async function invitation(fastify: FastifyInstance): Promise<void> {
     find: async (token) => (await passwordResets.find(token))?.user ?? null,
     setPassword: passwordResets.setPassword,
   })
-  const invitations = createInvitations(fastify, KIND)
   if (fastify.hasDecorator('admin')) await addAdministration(fastify, invitations)
   if (fastify.hasDecorator('adminApi')) addOperations(fastify.adminApi, invitations)
 }

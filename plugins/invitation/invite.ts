@@ -8,8 +8,8 @@ export type Obstacle = 'no mail' | 'disabled' | 'no address' | 'password'
 export interface Invitations {
   /** Why the user cannot be; null for who can. Whoever has a password was here, unless by an invitation that is good. */
   obstacleOf(user: User): Promise<Obstacle | null>
-  /** By a mail in one of these languages, for who has chosen none. */
-  invite(user: Pick<User, 'id'>, locales?: string): Promise<void>
+  /** By a mail in one of these languages, for who has chosen none. Why the user cannot be; null when the mail is on its way. */
+  invite(user: Pick<User, 'id'>, locales?: string): Promise<Obstacle | null>
   /** False where there is none that is good. */
   withdraw(user: Pick<User, 'id'>): Promise<boolean>
 }
@@ -17,24 +17,35 @@ export interface Invitations {
 /** `kind` is that of the delivery which sends them. */
 export function createInvitations(fastify: FastifyInstance, kind: string): Invitations {
   const { oauth, letters } = fastify
-  const { passwordResets } = kernelOf(fastify)
+  const { outbox, passwordResets } = kernelOf(fastify)
+
+  async function obstacleOf({ id, disabled, claims, username }: User): Promise<Obstacle | null> {
+    if (!letters.isOn()) return 'no mail'
+    if (disabled) return 'disabled'
+    if (typeof claims['email'] !== 'string') return 'no address'
+    const isInvited = (await passwordResets.invitedUntil(id)) !== null
+    return isInvited || !(await oauth.users.canSignInByPassword(username)) ? null : 'password'
+  }
 
   return {
-    async obstacleOf({ id, disabled, claims, username }) {
-      if (!letters.isOn()) return 'no mail'
-      if (disabled) return 'disabled'
-      if (typeof claims['email'] !== 'string') return 'no address'
-      const isInvited = (await passwordResets.invitedUntil(id)) !== null
-      return isInvited || !(await oauth.users.canSignInByPassword(username)) ? null : 'password'
-    },
+    obstacleOf,
     async invite({ id: user }, locales) {
-      await oauth.enqueue(kind, { user, ...(locales === undefined ? {} : { locales }) })
-      oauth.audit.observe({ type: 'user.invited', user, details: {} })
+      // Before they are judged: whoever gets a password meanwhile is invited no more.
+      const replaces = await passwordResets.passwordMarkOf(user)
+      if (replaces === null) return 'disabled'
+      const obstacle = await obstacleOf(await oauth.users.get(user))
+      if (obstacle !== null) return obstacle
+      const more = locales === undefined ? {} : { locales }
+      // Made here, and not where it is sent: what ends it from now on ends it, however long the mail takes.
+      const made = await passwordResets.invite(user, {
+        replaces,
+        also: async (query, { token }) =>
+          outbox.enqueueBy(query, [{ kind, payload: { user, token, ...more } }]),
+      })
+      if (made === null) return 'password'
+      await outbox.announce()
+      return null
     },
-    async withdraw({ id: user }) {
-      const isWithdrawn = await passwordResets.withdraw(user)
-      if (isWithdrawn) oauth.audit.observe({ type: 'user.invitation_withdrawn', user, details: {} })
-      return isWithdrawn
-    },
+    withdraw: async ({ id }) => passwordResets.withdraw(id),
   }
 }

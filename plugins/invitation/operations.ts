@@ -11,7 +11,7 @@ const WORDS: Readonly<Record<Obstacle, string>> = {
   password: 'the user has a password: a password link is for who has forgotten it',
 }
 
-export function addOperations(api: AdminApi, { obstacleOf, invite, withdraw }: Invitations): void {
+export function addOperations(api: AdminApi, { invite, withdraw }: Invitations): void {
   const path = '/users/:sub/invitation'
   api.serve({
     method: 'POST',
@@ -21,10 +21,8 @@ export function addOperations(api: AdminApi, { obstacleOf, invite, withdraw }: I
     scope: 'latchkey:users:write',
     answer: { status: 202 },
     async handle(_query, call) {
-      const user = await api.findUserToChange(call)
-      const obstacle = await obstacleOf(user)
+      const obstacle = await invite(await api.findUserToChange(call))
       if (obstacle !== null) throw new OAuthError('invalid_request', WORDS[obstacle])
-      await invite(user)
     },
   })
   api.serve({

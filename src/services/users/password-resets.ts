@@ -2,13 +2,16 @@
  * Links in mails by which people set their password: who forgot it, for an hour, and who is invited, for a week. 256 random bits, stored hashed. Each
  * is bound to the password that it replaces, so that every new one ends all of them, whichever way it came.
  */
-import { hash } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { changesBetween } from '../../protocol/changes.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { usernameKey } from '../../protocol/username.ts'
+import { isUuid } from '../../protocol/uuid.ts'
+import type { NewEvent } from '../../events.ts'
 import { statements as artifactStatements } from '../../store/artifacts.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
+import type { Query } from '../../store/statement.ts'
 import { findUserRow, statements, type UserRow } from '../../store/users.ts'
 import type { ArtifactStore } from '../artifact-store.ts'
 import type { AuditTrail } from '../audit/audit.ts'
@@ -25,8 +28,13 @@ export interface PasswordResets {
    * address that it goes to: it ends when that is not theirs any more.
    */
   make(userId: string, back: string, to?: string): Promise<string | null>
-  /** The token of a link to the address that the user has, which it confirms; null for who is not there, may not sign in or has none. */
-  invite(userId: string): Promise<Invitation | null>
+  /**
+   * The token of a link to the address that the user has, which it confirms; null for who is not there, may not sign in or has none, and for whose
+   * password is not that of `options.replaces`.
+   */
+  invite(userId: string, options?: InviteOptions): Promise<Invitation | null>
+  /** Another for every password of the user, for `invite`; null for who is not there. */
+  passwordMarkOf(userId: string): Promise<string | null>
   /** When the invitation ends that is good now, in milliseconds since the epoch; null for none. */
   invitedUntil(userId: string): Promise<number | null>
   /** Ends the user's invitations; false where there was none. */
@@ -43,9 +51,21 @@ export interface PasswordResets {
 
 export interface Invitation {
   readonly token: string
-  readonly email: string
-  /** Milliseconds since the epoch. */
-  readonly expiresAt: number
+}
+
+export interface InviteOptions {
+  /** The mark of the password that the user had when they were found to be in want of one. */
+  readonly replaces?: string
+  /** What is stored with it. */
+  also?(query: Query, invitation: Invitation): Promise<unknown>
+}
+
+/** What a link is, and what is told of it. */
+interface NewLink {
+  readonly of: Pick<Stored, 'back' | 'to' | 'confirms'>
+  /** Seconds. */
+  readonly lifetime: number
+  readonly event: NewEvent
 }
 
 interface Stored {
@@ -89,55 +109,84 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
   }
 
   /** Whether an invitation went to an address that another account has confirmed since: it confirms nothing then. */
-  async function isTaken({ confirms }: Stored, { id }: UserRow): Promise<boolean> {
+  async function isTaken(
+    { confirms }: Stored,
+    { id }: UserRow,
+    query: Query = database.query,
+  ): Promise<boolean> {
     const key = confirms === undefined ? null : usernameKey(confirms)
     if (key === null) return false
-    const rows = await database.query(statements.byEmail, [key])
+    const rows = await query(statements.byEmail, [key])
     return rows.some((one) => one.id !== id && emailKeyOf(one) === key)
   }
 
   /** Those that are good now. */
-  async function invitationsOf(
-    userId: string,
-  ): Promise<readonly { readonly id: string; readonly expiresAt: number }[]> {
-    const row = await findUserRow(database, userId)
-    if (row === null) return []
-    const listed = await links.list(userId)
+  async function invitationsOf(row: UserRow, query: Query = database.query) {
+    const listed = await query(artifactStatements.list, [row.id, PASSWORD_RESET, '', MOST])
     const good = listed.filter(({ value }) => isInvitation(value, row))
     const [first] = good
     // All went to the address that they have.
-    return first !== undefined && (await isTaken(first.value, row)) ? [] : good
+    return first !== undefined && (await isTaken(first.value as unknown as Stored, row, query)) ? [] : good
+  }
+
+  /** Null for who may not sign in, and of whom `linkFor` makes none. */
+  async function put(
+    userId: string,
+    linkFor: (row: UserRow) => NewLink | null,
+    also?: InviteOptions['also'],
+  ): Promise<string | null> {
+    if (!isUuid(userId)) return null
+    const token = randomBytes(32).toString('base64url')
+    return audit.transaction(async (query, note) => {
+      const [row] = await query(statements.lockById, [userId])
+      const link = row === undefined || row.disabledAt ? null : linkFor(row)
+      if (row === undefined || link === null) return null
+      const stored: Stored = { user: row.id, replaces: passwordMark(row), ...link.of }
+      const values = [PASSWORD_RESET, box.hash(token), stored, link.lifetime, row.id, MOST]
+      await query(artifactStatements.putOfUser, values)
+      note(link.event)
+      await also?.(query, { token })
+      return token
+    })
   }
 
   return {
-    async invite(userId) {
+    async invite(userId, { replaces, also } = {}) {
+      const linkFor = (row: UserRow): NewLink | null => {
+        const { email } = row.claims
+        if (typeof email !== 'string' || (replaces ?? passwordMark(row)) !== passwordMark(row)) return null
+        const event = { type: 'user.invited', user: row.id, details: {} } as const
+        return { of: { back: '', confirms: email }, lifetime: INVITATION_LIFETIME, event }
+      }
+      const token = await put(userId, linkFor, also)
+      return token === null ? null : { token }
+    },
+    async passwordMarkOf(userId) {
       const row = await findUserRow(database, userId)
-      const email = row?.claims['email']
-      if (row === null || row.disabledAt || typeof email !== 'string') return null
-      const stored = { user: row.id, replaces: passwordMark(row), back: '', confirms: email }
-      const expiresAt = Date.now() + INVITATION_LIFETIME * 1000
-      const token = await links.put(stored, { owner: row.id, most: MOST, lifetime: INVITATION_LIFETIME })
-      return token === false ? null : { token, email, expiresAt }
+      return row === null ? null : passwordMark(row)
     },
     async invitedUntil(userId) {
-      const ends = (await invitationsOf(userId)).map(({ expiresAt }) => expiresAt)
+      const row = await findUserRow(database, userId)
+      const ends = row === null ? [] : (await invitationsOf(row)).map(({ expiresAt }) => expiresAt.getTime())
       return ends.length === 0 ? null : Math.max(...ends)
     },
     async withdraw(userId) {
-      const ended = await Promise.all(
-        (await invitationsOf(userId)).map(async ({ id }) => links.delete({ id })),
-      )
-      return ended.includes(true)
+      if (!isUuid(userId)) return false
+      return audit.transaction(async (query, note) => {
+        const [row] = await query(statements.lockById, [userId])
+        const hashes = row === undefined ? [] : (await invitationsOf(row, query)).map(({ hash: one }) => one)
+        const ended = await query(artifactStatements.delete, [PASSWORD_RESET, hashes])
+        if (ended.length > 0) note({ type: 'user.invitation_withdrawn', user: userId, details: {} })
+        return ended.length > 0
+      })
     },
     async make(userId, back, to) {
-      const row = await findUserRow(database, userId)
-      if (row === null || row.disabledAt) return null
-      const stored = { user: row.id, replaces: passwordMark(row), back, ...(to === undefined ? {} : { to }) }
-      const token = await links.put(stored, { owner: row.id, most: MOST })
       const expires = Math.floor(Date.now() / 1000) + RESET_LIFETIME
-      if (token !== false)
-        audit.observe({ type: 'user.password_link_made', user: row.id, details: { expires } })
-      return token === false ? null : token
+      return put(userId, ({ id: user }) => ({
+        of: { back, ...(to === undefined ? {} : { to }) },
+        lifetime: RESET_LIFETIME,
+        event: { type: 'user.password_link_made', user, details: { expires } },
+      }))
     },
     async find(token) {
       const found = await findRow(token)

@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { endedWhileItWaits } from '../../support/away-mail.ts'
 import { linkIn, openMailbox } from '../../support/mailbox.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, goThrough, SEED } from '../../support/sign-in.ts'
@@ -274,3 +275,12 @@ test('where no mail can be sent there is neither link nor page; left out, the sa
     expect((await app.inject('/reset-password')).statusCode).toBe(404)
   }
 })
+
+test.each<[string, (id: string) => Promise<unknown>]>([
+  ['is signed out everywhere', async (id) => oauth.users.revokeTokens({ id })],
+  ['is disabled for a while', async (id) => { await oauth.users.disable({ id }); await oauth.users.enable({ id }) }],
+  ['has a new password', async (id) => oauth.users.setPassword({ id }, passwordOf(0))],
+])('who %s after they asked for a link is sent none', async (_why, work) => {
+  const { email, id } = await register()
+  await endedWhileItWaits(server, 'password-reset', { cause: async () => ask(email), ending: async () => work(id) })
+}) // prettier-ignore

@@ -2,8 +2,9 @@
  * Invitations: an administrator has a link mailed, by which somebody chooses a password and confirms their address.
  * @needs latchkey-invitation
  */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { endedWhileItWaits } from '../../support/away-mail.ts'
 import { linkIn, openMailbox } from '../../support/mailbox.ts'
 import { startServer } from '../../support/server.ts'
 import { SEED } from '../../support/sign-in.ts'
@@ -91,6 +92,57 @@ test.each<[string, (who: { username: string; email: string }) => Promise<unknown
   expect((await agent.submit(form, 'accept-invitation', { password: CHOSEN })).status).toBe(410)
   expect(await oauth.users.authenticate(who.username, CHOSEN)).toBeNull()
 }) // prettier-ignore
+
+test('who has got a password since the page was shown is sent none, and the page says why', async () => {
+  const who = guest()
+  await oauth.users.create(who)
+  const page = await pageOf(who.username)
+  await oauth.users.setPassword(who.username, 'a password from elsewhere')
+  const answer = await admin.submit(page, 'send-invitation')
+  expect([answer.status, answer.body]).toEqual([409, expect.stringContaining('No invitation was sent')])
+  expect(await mailbox.all(who.email)).toEqual([])
+})
+
+test('who gets a password while they are judged is sent none', async () => {
+  const who = guest()
+  await oauth.users.create(who)
+  const { canSignInByPassword } = oauth.users
+  const page = await pageOf(who.username)
+  const spy = vi.spyOn(oauth.users, 'canSignInByPassword').mockImplementationOnce(async (username) => {
+    const before = await canSignInByPassword(username)
+    await oauth.users.setPassword(username, 'a password from elsewhere')
+    return before
+  })
+  expect((await admin.submit(page, 'send-invitation')).status).toBe(409)
+  spy.mockRestore()
+  expect(await mailbox.all(who.email)).toEqual([])
+})
+
+test.each<[string, (who: { username: string; email: string }) => Promise<unknown>]>([
+  ['is withdrawn', async ({ username }) => admin.submit(await pageOf(username), 'withdraw-invitation')],
+  ['is of somebody who gets a password', async ({ username }) => oauth.users.setPassword(username, 'a password from elsewhere')],
+  ['is of somebody who is disabled for a while', async ({ username }) => { await oauth.users.disable(username); await oauth.users.enable(username) }],
+  ['is of somebody who is signed out everywhere', async ({ username }) => oauth.users.revokeTokens(username)],
+])('one that %s while its mail waits is not sent', async (_why, work) => {
+  const who = guest()
+  await endedWhileItWaits(server, 'invitation', { cause: async () => invite(who), ending: async () => work(who) })
+}) // prettier-ignore
+
+test('one is withdrawn as soon as it was asked for, and either is told of once', async () => {
+  const who = guest()
+  const { id } = await oauth.users.create(who)
+  const told = async () =>
+    server.database.query(`select type from audit_events where user_id = '${id}' order by at, id`)
+  const before = (await told()).length
+  const send = await admin.submit(await pageOf(who.username), 'send-invitation')
+  const page = await admin.submit(send, 'withdraw-invitation')
+  expect(page.body).toContain('The invitation is withdrawn')
+  // With what they are of, and not some time after it.
+  expect((await told()).slice(before)).toMatchObject([
+    { type: 'user.invited' },
+    { type: 'user.invitation_withdrawn' },
+  ])
+})
 
 test('whoever is signed out everywhere is invited anew: that theirs has ended is told with that', async () => {
   const who = guest()

@@ -137,6 +137,10 @@ describe.runIf(isThere('latchkey-invitation'))('an invitation', () => {
     const spent = await createUserAgent(server.url, PSEUDO_HEADERS).get(linkIn(mail))
     expect(spent.status).toBe(410)
     expectSaid(spent)
+    await oauth.users.setPassword({ id }, PASSWORD)
+    const refused = await admin.submit(invited, 'send-invitation')
+    expect(refused.status).toBe(409)
+    expectSaid(refused)
   })
 
   test('is refused in the form for a new user', async () => {
