@@ -4,6 +4,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { createUsedLinks } from '../../src/services/used-links.ts'
 import type { PageCall } from '../pages/index.ts'
 
 export const CONFIRM_EMAIL = '/confirm-email'
@@ -25,6 +26,7 @@ export function addConfirmEmail(fastify: FastifyInstance): void {
   const { emailLinks } = kernelOf(fastify)
   const { basePath } = oauth.config
   const throttle = oauth.throttle('email-link')
+  const used = createUsedLinks(kernelOf(fastify), 'used-email-link')
   const purposeOf = (token: string): string => `confirm-email ${token}`
 
   function refuse({ reply }: PageCall, words: typeof SPENT): FastifyReply {
@@ -34,14 +36,17 @@ export function addConfirmEmail(fastify: FastifyInstance): void {
   }
 
   /** Null when it is done; else why not. Throws 429. */
-  async function confirm(token: string, address: string): Promise<typeof SPENT | null> {
-    const attempt = await throttle.attempt(null, address)
+  async function confirm(token: string, call: PageCall): Promise<typeof SPENT | null> {
+    const attempt = await throttle.attempt(null, call.request.ip)
+    const use = { token, browser: browser.id(call) }
     try {
-      await emailLinks.confirm(token)
+      await emailLinks.confirm(token, async (query) => used.note(query, use, {}))
       attempt.succeeded()
       return null
     } catch (error) {
       if (!(error instanceof OAuthError) || error.status >= 500) throw error
+      // By the same form, which came twice.
+      if ((await used.find(use)) !== null) return null
       await attempt.failed()
       return error.code === 'access_denied' ? SPENT : TAKEN
     } finally {
@@ -79,7 +84,7 @@ export function addConfirmEmail(fastify: FastifyInstance): void {
       const found = await emailLinks.find(token)
       // Whoever reads its mails is taken for them.
       if (found !== null) call.request.actor = { kind: 'user', id: found.user.id }
-      const problem = await confirm(token, call.request.ip)
+      const problem = await confirm(token, call)
       if (problem !== null) return refuse(call, problem)
       return call.reply.redirect(`${basePath}${PATH}?done=yes`, 303)
     },

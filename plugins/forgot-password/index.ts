@@ -67,7 +67,7 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
     }),
     async deliver({ email, back, locales, askedAt }, { enqueuedAt }) {
       const user = await oauth.users.findByEmail(email)
-      // What ends a link that was sent ends one that was asked for before, too.
+      // Where all of theirs has ended since, whoever asked may be why.
       if (user === null || (user.endedAt ?? 0) > (askedAt ?? enqueuedAt)) return
       const kept = await keptElsewhere(oauth, user.id)
       // A password of ours would be a second one, which whoever runs the directory does not know of.
@@ -159,9 +159,9 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
     backOf: async (token) => (await passwordResets.find(token))?.back ?? '',
     setPassword: passwordResets.setPassword,
     // In the browser that they came with, they go on as if they had typed it there.
-    async done(user, back, call, said) {
+    async done({ user, back, shown }, call, said) {
       if ((await interactions.wayBack(back, call)) === null) return said()
-      return interactions.prove(back, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR }, call)
+      return interactions.prove(back, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR, isOnce: shown }, call)
     },
   })
 }

@@ -6,8 +6,11 @@ import { message, sentenceOf, type Words } from '../../src/protocol/message.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { hashOf } from '../../src/protocol/handle.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import type { AlsoUsed } from '../../src/services/users/password-links.ts'
 import type { User } from '../../src/services/users/user.ts'
+import { createUsedLinks } from '../../src/services/used-links.ts'
 import { leadingTo } from '../pages/places.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { NewPassword } from '../pages/models.ts'
@@ -31,11 +34,25 @@ export interface NewPasswordPage {
   /** Whose link it is; null where it is not good now. */
   find(token: string): Promise<User | null>
   /** Throws `access_denied` for a link that is not good, and `invalid_request` that names `password`. */
-  setPassword(token: string, password: string): Promise<User>
-  /** Answers once it is set; by default with the page that says so, `said`. */
-  done?(user: User, back: string, call: PageCall, said: () => FastifyReply): Promise<FastifyReply>
+  setPassword(token: string, password: string, also: AlsoUsed): Promise<User>
+  /** Answers once it is set, also who sends the form twice; by default with the page that says so, `said`. */
+  done?(set: SetPassword, call: PageCall, said: () => FastifyReply): Promise<FastifyReply>
   /** Where the person came from, before the link is used up; `''` for nowhere. */
   backOf?(token: string): Promise<string>
+}
+
+export interface SetPassword {
+  readonly user: User
+  /** Where they came from; `''` for nowhere. */
+  readonly back: string
+  /** Names the link, which was used once. */
+  readonly shown: string
+}
+
+/** What was done by a link. */
+interface Done {
+  readonly user: string
+  readonly back: string
 }
 
 const Text = Type.Optional(Type.String())
@@ -49,6 +66,7 @@ const OF_A_NEW_ONE = {
 export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswordPage): Promise<void> {
   const { oauth, browser, pages } = fastify
   const throttle = oauth.throttle(page.throttle)
+  const used = createUsedLinks<Done>(kernelOf(fastify), `used-${page.link}-link`)
   const { basePath } = oauth.config
   const words = page.words ?? OF_A_NEW_ONE
   const purposeOf = (token: string): string => `${page.ids.form} ${token}`
@@ -77,20 +95,35 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
       { status: 410 },
     )
 
-  /** The user when it is set; else what is wrong with it, or null for a link that is no longer good. Throws 429. */
+  /** What this browser has just done by the link and with this password, which is the user's still; null for nothing. */
+  async function findDone(call: PageCall, token: string, password: string): Promise<SetPassword | null> {
+    const done = await used.find({ token, browser: browser.id(call) })
+    const user = done === null ? null : await oauth.findUser(done.user)
+    if (done === null || user === null || user.disabled) return null
+    const isTheirs = await oauth.users.hasPassword(user.username, password)
+    return isTheirs ? { user, back: done.back, shown: hashOf(token) } : null
+  }
+
+  /** What is wrong with the password, or null for a link that is no longer good. Throws 429. */
   async function setPassword(
     token: string,
     password: string,
-    address: string,
-  ): Promise<User | { problem: Words } | null> {
-    const attempt = await throttle.attempt(null, address)
+    back: string,
+    call: PageCall,
+  ): Promise<SetPassword | { problem: Words } | null> {
+    const attempt = await throttle.attempt(null, call.request.ip)
     try {
-      const user = await page.setPassword(token, password)
+      const use = { token, browser: browser.id(call) }
+      const user = await page.setPassword(token, password, async (query, id) =>
+        used.note(query, use, { user: id, back }),
+      )
       attempt.succeeded()
-      return user
+      return { user, back, shown: hashOf(token) }
     } catch (error) {
       if (!(error instanceof OAuthError) || error.status >= 500) throw error
       if (error.code !== 'access_denied') return { problem: sentenceOf(error.about?.reason ?? error.message) }
+      const done = await findDone(call, token, password)
+      if (done !== null) return done
       observeRefusal()
       await attempt.failed()
       return null
@@ -122,12 +155,12 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
       // Whoever has the link is taken for them.
       if (user !== null) call.request.actor = { kind: 'user', id: user.id }
       const back = (await page.backOf?.(token)) ?? ''
-      const result = await setPassword(token, password, call.request.ip)
+      const result = await setPassword(token, password, back, call)
       if (result === null) return showSpent(call)
       if ('problem' in result)
         return user === null ? showSpent(call) : show(call, token, user, result.problem)
       const said = () => call.reply.redirect(`${basePath}${page.path}?done=yes`, 303)
-      return page.done === undefined ? said() : page.done(result, back, call, said)
+      return page.done === undefined ? said() : page.done(result, call, said)
     },
   })
 }

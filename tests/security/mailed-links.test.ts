@@ -2,7 +2,7 @@
  * Every link by which somebody shows that they have read a mail or were handed an address: whatever looks at it spends nothing, and what
  * happens to its user meanwhile ends it, in each process, also for a form that was open before.
  */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { spawnBeside } from '../support/beside.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -76,6 +76,12 @@ async function somebody(): Promise<Person> {
   return { id, username, email }
 }
 
+/** How many times a link of this kind was used. */
+async function countOf({ fields }: Kind, { id }: Person): Promise<number> {
+  const type = 'password' in fields ? 'user.password_changed' : 'user.changed'
+  return (await server.database.query('select from audit_events where type = $1 and user_id = $2', [type, id])).length
+} // prettier-ignore
+
 type End = (person: Person, kind: Kind) => Promise<unknown>
 const ENDS: Readonly<Record<string, End>> = {
   'a new password': async ({ username }) => users.setPassword(username, 'a password from elsewhere'),
@@ -129,13 +135,44 @@ describe.each(Object.entries(KINDS))('a link %s', (name, kind) => {
       const looked = await server.request(link, { method, headers })
       expect([method, looked.status < 500, looked.headers.getSetCookie().join()]).toEqual([method, true, expect.not.stringContaining('latchkey-session')])
     }
-    const agent = createUserAgent(server.url)
-    const page = await agent.get(link)
-    const all = await Promise.all([1, 2, 3].map(async () => agent.clone().submit(page, kind.form, kind.fields)))
+    const agents = [1, 2, 3].map(() => createUserAgent(server.url))
+    const pages = await Promise.all(agents.map(async (agent) => agent.get(link)))
+    const all = await Promise.all(agents.map(async (agent, at) => agent.submit(pages[at]!, kind.form, kind.fields)))
     expect(all.filter(({ status }) => status === 200)).toHaveLength(1)
     expect(all.filter(({ status }) => status === 410)).toHaveLength(2)
     expect([await statusAt(server, link), await statusAt(beside, link)]).toEqual([410, 410])
   }) // prettier-ignore
+
+  test('is used once by a form that is sent twice, and either answer says that it is done', async () => {
+    const person = await somebody()
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(await kind.make(person))
+    const all = await Promise.all([1, 2, 3].map(async () => agent.clone().submit(page, kind.form, kind.fields)))
+    expect(all.map(({ status, url }) => [status, new URL(url).search])).toEqual(all.map(() => [200, '?done=yes']))
+    expect(await countOf(kind, person)).toBe(1)
+    // Nobody is told that it is done who comes with something else.
+    if ('password' in kind.fields)
+      expect((await agent.submit(page, kind.form, { password: 'another password' })).status).toBe(410)
+    expect((await createUserAgent(server.url).get(page.url)).status).toBe(410)
+  }) // prettier-ignore
+
+  test('leads on whoever sends the form again, as the answer was lost', async () => {
+    const person = await somebody()
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(await kind.make(person))
+    const { audit } = kernelOf(server.server)
+    const { transaction } = audit
+    const spy = vi.spyOn(audit, 'transaction').mockImplementation(async (work) => {
+      const done = await transaction(work)
+      if ((await countOf(kind, person)) > 0) throw new Error('the connection was lost')
+      return done
+    })
+    expect((await agent.submit(page, kind.form, kind.fields)).status).toBe(500)
+    spy.mockRestore()
+    const again = await agent.submit(page, kind.form, kind.fields)
+    expect([again.status, new URL(again.url).search]).toEqual([200, '?done=yes'])
+    expect(await countOf(kind, person)).toBe(1)
+  })
 
   const [lasting, ending] = [true, false].map((lasts) =>
     Object.entries(ENDS).filter(([what]) => LASTING[name]!.includes(what) === lasts),

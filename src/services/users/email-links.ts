@@ -13,6 +13,7 @@ import type { ArtifactStore } from '../artifact-store.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
+import type { AlsoUsed } from './password-links.ts'
 import { passwordMark } from './password-resets.ts'
 import { membersOf } from './user-changes.ts'
 import { claimAddress, toRefusal } from './verified-address.ts'
@@ -25,9 +26,9 @@ export interface EmailLinks {
   find(token: string): Promise<{ readonly user: User; readonly email: string } | null>
   /**
    * From now on it is their verified address. Throws `access_denied` for a link that is not good, and `invalid_request` for an address that
-   * is somebody else's by now.
+   * is somebody else's by now. `also` is stored with it.
    */
-  confirm(token: string): Promise<User>
+  confirm(token: string, also?: AlsoUsed): Promise<User>
 }
 
 interface Stored {
@@ -78,7 +79,7 @@ export function createEmailLinks({ database, audit, feed, box, artifacts }: Emai
       const found = await findRow(token)
       return found && { user: toUser(found.row), email: found.email }
     },
-    async confirm(token) {
+    async confirm(token, also) {
       const found = await findRow(token)
       if (found === null) throw spent()
       const { email, row: known } = found
@@ -94,6 +95,7 @@ export function createEmailLinks({ database, audit, feed, box, artifacts }: Emai
         if (Object.keys(changes).length > 0)
           note({ type: 'user.changed', user: before.id, details: { changes } })
         await recordChange(query, 'user', before.id)
+        await also?.(query, before.id)
         return after!
       })
       const row = await confirmed.catch((error: unknown) => {

@@ -9,6 +9,7 @@ import { userError } from '../../protocol/user-members.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/password-links.ts'
+import type { Query } from '../../store/statement.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
@@ -26,10 +27,13 @@ export interface PasswordLinks {
   find(code: string): Promise<User | null>
   /**
    * Sets the password, uses the link up and ends everything of the user. Throws `access_denied` for a link that is not
-   * good, and `invalid_request` that names `password`; the link stays good then.
+   * good, and `invalid_request` that names `password`; the link stays good then. `also` is stored with it.
    */
-  setPassword(code: string, password: string): Promise<User>
+  setPassword(code: string, password: string, also?: AlsoUsed): Promise<User>
 }
+
+/** What goes with the use of a link, for the user of this id. */
+export type AlsoUsed = (query: Query, user: string) => Promise<unknown>
 
 export interface PasswordLink {
   readonly address: string
@@ -72,7 +76,7 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
       })
       return { address: `${issuer}/set-password?token=${code}`, expiresAt }
     },
-    async setPassword(code, password) {
+    async setPassword(code, password, also) {
       // Before anything else is said, and as hashing is dear: not for strangers.
       const user = await find(code)
       if (user === null) throw spent()
@@ -82,6 +86,7 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
         if (changed === undefined) throw spent()
         await endWithPassword(query, note, changed.id)
         await recordChange(query, 'user', changed.id)
+        await also?.(query, changed.id)
         return changed
       })
       await feed.announce('user', row.id)

@@ -18,6 +18,7 @@ import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import type { HashChosen } from './chosen-passwords.ts'
+import type { AlsoUsed } from './password-links.ts'
 import { endWithPassword, membersOf, PASSWORD_RESET } from './user-changes.ts'
 import { claimAddress, isOfAddress } from './verified-address.ts'
 import { emailKeyOf, toUser, type User } from './user.ts'
@@ -44,9 +45,9 @@ export interface PasswordResets {
   /**
    * Sets the password, uses the link up and ends everything of the user; an invitation confirms their address. Throws `access_denied` for a link
    * that is not good, or whose address somebody else has confirmed meanwhile, and `invalid_request` that names `password`; the link stays good
-   * then.
+   * then. `also` is stored with it.
    */
-  setPassword(token: string, password: string): Promise<User>
+  setPassword(token: string, password: string, also?: AlsoUsed): Promise<User>
 }
 
 export interface Invitation {
@@ -192,7 +193,7 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
       const found = await findRow(token)
       return found && { user: toUser(found.row), back: found.back }
     },
-    async setPassword(token, password) {
+    async setPassword(token, password, also) {
       // Before anything else is said, and as hashing is dear: not for strangers.
       const found = await findRow(token)
       if (found === null) throw spent()
@@ -211,6 +212,7 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
           note({ type: 'user.changed', user: locked.id, details: { changes } })
         await endWithPassword(query, note, locked.id)
         await recordChange(query, 'user', locked.id)
+        await also?.(query, locked.id)
         return changed!
       })
       const row = await set.catch((error: unknown) => {

@@ -284,3 +284,17 @@ test.each<[string, (id: string) => Promise<unknown>]>([
   const { email, id } = await register()
   await endedWhileItWaits(server, 'password-reset', { cause: async () => ask(email), ending: async () => work(id) })
 }) // prettier-ignore
+
+test('a form that is sent twice leads back to the app twice, by one session', async () => {
+  const { email, id } = await register()
+  const agent = createUserAgent(server.url)
+  const login = await agent.get(authorizationUrl(server))
+  await agent.submit(await agent.get(linkOn(login, 'forgot-password')), 'forgot-password', { email })
+  const form = await agent.get(linkIn(await mailbox.next(email, 'Set a new password')))
+  const again = agent.clone()
+  const password = passwordOf(0)
+  const [first, second] = [await agent.submit(form, 'reset-password', { password }), await again.submit(form, 'reset-password', { password })]
+  expect([first.status, second.status, second.url]).toEqual([200, 200, first.url])
+  expect(findForm(second, 'consent')).toBeDefined()
+  expect(await kernelOf(server.server).sessions.list(id)).toHaveLength(1)
+}) // prettier-ignore
