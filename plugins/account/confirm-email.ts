@@ -4,7 +4,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { createUsedLinks } from '../../src/services/used-links.ts'
+import { createDoneOnce } from '../../src/services/done-once.ts'
 import type { PageCall } from '../pages/index.ts'
 
 export const CONFIRM_EMAIL = '/confirm-email'
@@ -26,7 +26,7 @@ export function addConfirmEmail(fastify: FastifyInstance): void {
   const { emailLinks } = kernelOf(fastify)
   const { basePath } = oauth.config
   const throttle = oauth.throttle('email-link')
-  const used = createUsedLinks(kernelOf(fastify), 'used-email-link')
+  const used = createDoneOnce(kernelOf(fastify), 'used-email-link')
   const purposeOf = (token: string): string => `confirm-email ${token}`
 
   function refuse({ reply }: PageCall, words: typeof SPENT): FastifyReply {
@@ -38,7 +38,7 @@ export function addConfirmEmail(fastify: FastifyInstance): void {
   /** Null when it is done; else why not. Throws 429. */
   async function confirm(token: string, call: PageCall): Promise<typeof SPENT | null> {
     const attempt = await throttle.attempt(null, call.request.ip)
-    const use = { token, browser: browser.id(call) }
+    const use = { form: token, browser: browser.id(call) }
     try {
       await emailLinks.confirm(token, async (query) => used.note(query, use, {}))
       attempt.succeeded()

@@ -17,8 +17,8 @@ export interface ShownOnce {
   put(subject: string, secret: string, viewer: Viewer, handle?: string): Promise<string>
   /** The same handle for a form that is sent twice, so that either answer leads to what it made. */
   handleOf(viewer: Viewer, wire: Wire): string
-  /** Until the form that came first has put it, which it does at this moment; where it was shown already, for a second. */
-  untilPut(handle: string): Promise<void>
+  /** Waits for the form that came first, which puts it at this moment: for a second. False where it has not, or it was shown already. */
+  untilPut(handle: string): Promise<boolean>
   /** Null when it was shown, is too old, or was another's. */
   take(handle: string, viewer: Viewer): Promise<{ subject: string; secret: string } | null>
 }
@@ -58,7 +58,8 @@ export function createShownOnce({ artifacts, box }: Kernel, kind: string): Shown
     handleOf: ({ session: { sid } }, wire) =>
       box.hash(`${kind} by\0${sid}\0${JSON.stringify(wire)}`).split('.')[1]!,
     async untilPut(handle) {
-      await lookAgain(LOOKS, async () => ((await kept.get(handle)) === null ? undefined : true))
+      const look = async () => ((await kept.get(handle)) === null ? undefined : true)
+      return (await lookAgain(LOOKS, look)) ?? false
     },
     async take(handle, { session }) {
       const found = HANDLE.test(handle) ? await kept.get(handle) : null

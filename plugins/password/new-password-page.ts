@@ -10,7 +10,7 @@ import { hashOf } from '../../src/protocol/handle.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { AlsoUsed } from '../../src/services/users/password-links.ts'
 import type { User } from '../../src/services/users/user.ts'
-import { createUsedLinks } from '../../src/services/used-links.ts'
+import { createDoneOnce } from '../../src/services/done-once.ts'
 import { leadingTo } from '../pages/places.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { NewPassword } from '../pages/models.ts'
@@ -66,7 +66,7 @@ const OF_A_NEW_ONE = {
 export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswordPage): Promise<void> {
   const { oauth, browser, pages } = fastify
   const throttle = oauth.throttle(page.throttle)
-  const used = createUsedLinks<Done>(kernelOf(fastify), `used-${page.link}-link`)
+  const used = createDoneOnce<Done>(kernelOf(fastify), `used-${page.link}-link`)
   const { basePath } = oauth.config
   const words = page.words ?? OF_A_NEW_ONE
   const purposeOf = (token: string): string => `${page.ids.form} ${token}`
@@ -97,7 +97,7 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
 
   /** What this browser has just done by the link and with this password, which is the user's still; null for nothing. */
   async function findDone(call: PageCall, token: string, password: string): Promise<SetPassword | null> {
-    const done = await used.find({ token, browser: browser.id(call) })
+    const done = await used.find({ form: token, browser: browser.id(call) })
     const user = done === null ? null : await oauth.findUser(done.user)
     if (done === null || user === null || user.disabled) return null
     const isTheirs = await oauth.users.hasPassword(user.username, password)
@@ -113,7 +113,7 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
   ): Promise<SetPassword | { problem: Words } | null> {
     const attempt = await throttle.attempt(null, call.request.ip)
     try {
-      const use = { token, browser: browser.id(call) }
+      const use = { form: token, browser: browser.id(call) }
       const user = await page.setPassword(token, password, async (query, id) =>
         used.note(query, use, { user: id, back }),
       )

@@ -31,6 +31,8 @@ export interface NewClientPage {
   form: ClientForm
   /** Which of `types` the form was filled in for. */
   type: string
+  /** The id of the client where nobody chooses one. */
+  newId: string
   types: readonly { title: Words; text: Words; href: string; current: boolean }[]
   listUri: string
 }

@@ -1,6 +1,8 @@
 /** `/admin/clients/new`: registers a client. The form is filled in for its kind, and may be changed before it is sent. */
+import { randomUUID } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import { Type } from '../../../src/protocol/schema.ts'
+import { isUuid } from '../../../src/protocol/uuid.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
@@ -45,7 +47,14 @@ export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
     }))
     return call.reply.page(
       'admin-client-new',
-      { notice, form: { ...form, groups: [withId, ...rest] }, types, type, listUri: uri('/clients') },
+      {
+        notice,
+        form: { ...form, groups: [withId, ...rest] },
+        newId: randomUUID(),
+        types,
+        type,
+        listUri: uri('/clients'),
+      },
       { status: Object.keys(errors).length > 0 ? 400 : 200 },
     )
   }
@@ -53,24 +62,38 @@ export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
   serve({
     path: `/admin${PATH}`,
     query: Type.Object({ type: Type.Optional(Type.String()) }),
-    form: Type.Object({ type: Type.Optional(Type.String()), ...LongFields }),
+    form: Type.Object({
+      type: Type.Optional(Type.String()),
+      new_id: Type.Optional(Type.String()),
+      ...LongFields,
+    }),
     async show({ type = 'web' }, call) {
       const known = isClientType(type) && isServed(CLIENT_TYPES[type].grant) ? type : 'web'
       return show(call, known, presetOf(known))
     },
-    async submit({ type = '' }, call) {
+    async submit({ type = '', new_id: newId = '' }, call) {
       const administrator = area.assertGenuine(call, PATH, '')
       const again = area.signInAgain(call, uri(PATH, { type }))
       if (again !== undefined) return again
       const values = typedIn(call.wire)
+      const chosen = values['client_id']!.trim()
+      // That of the form, where none is chosen: a form that is sent twice makes one client.
+      const ownId = chosen === '' && isUuid(newId) ? newId : null
+      const handle = shownOnce.handleOf(administrator, call.wire)
       const result = await attempt(values, async () =>
-        oauth.clients.create({ ...membersOf(values), client_id: values['client_id']!.trim() || null }),
+        oauth.clients.create({ ...membersOf(values), client_id: chosen || ownId }),
       )
+      if ('errors' in result && 'client_id' in (result.errors as Errors)) {
+        if (await shownOnce.untilPut(handle))
+          return call.reply.redirect(uri('/client/secret', { handle }), 303)
+        // Nothing is left to be shown of it.
+        if (ownId !== null) return call.reply.redirect(uri('/client', { client_id: ownId }), 303)
+      }
       if ('errors' in result) return show(call, type, values, { errors: result.errors as Errors })
       const { client_id: clientId = '', client_secret: secret } = result
       if (secret === undefined)
         return call.reply.redirect(uri('/client', { client_id: clientId, saved: 'yes' }), 303)
-      const handle = await shownOnce.put(clientId, secret, administrator)
+      await shownOnce.put(clientId, secret, administrator, handle)
       return call.reply.redirect(uri('/client/secret', { handle }), 303)
     },
     again: async ({ type = '' }, call) => show(call, type, typedIn(call.wire), { notice: LOOK_AGAIN }),

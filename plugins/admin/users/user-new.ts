@@ -2,6 +2,8 @@
 import type { FastifyReply } from 'fastify'
 import { message } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
+import { createDoneOnce, type SentForm } from '../../../src/services/done-once.ts'
+import type { Also } from '../../../src/services/users/update-options.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
@@ -15,6 +17,7 @@ const PATH = '/users/new'
 
 export function addNewUser(area: OwnArea, handOver: HandOver): void {
   const { oauth, serve, uri, userUri } = area
+  const registered = createDoneOnce<{ user: string }>(area.kernel, 'admin-new-user')
 
   function show(
     call: PageCall,
@@ -38,24 +41,43 @@ export function addNewUser(area: OwnArea, handOver: HandOver): void {
     return email === undefined ? undefined : { email }
   }
 
+  const toUser = ({ reply }: PageCall, id: string): FastifyReply =>
+    reply.redirect(`${userUri(id)}&done=registered`, 303)
+
+  /** Where the same form has led that came first; undefined where there was none. */
+  async function leadAgain(
+    call: PageCall,
+    sent: SentForm,
+    { password = '' }: Values,
+    way: NewUserWay | undefined,
+  ): Promise<FastifyReply | undefined> {
+    const made = await registered.find(sent)
+    const user = made === null ? null : await oauth.findUser(made.user)
+    if (user === null) return undefined
+    if (password !== '' && !(await oauth.users.hasPassword(user.username, password))) return undefined
+    return password === '' && way === undefined ? handOver.again(call) : toUser(call, user.id)
+  }
+
   serve({
     path: `/admin${PATH}`,
     query: Type.Object({}),
     form: Type.Object({}),
     show: async (_query, call) => show(call, {}),
     async submit(_form, call) {
-      area.assertGenuine(call, PATH, '')
+      const { session } = area.assertGenuine(call, PATH, '')
       const values = typedForNew(call.wire)
       const again = values['roles'] === '' ? undefined : area.signInAgain(call, uri(PATH))
       if (again !== undefined) return again
       const way = area.newUserWays.find(({ id, isOn }) => id === call.wire['way'] && isOn())
       const refusal = await refusalOf(way, values)
       if (refusal !== undefined) return show(call, values, { errors: refusal })
-      const result = await attempt(async () => oauth.users.create(membersOfNew(values)))
-      if ('errors' in result) return show(call, values, result)
+      const sent = { form: JSON.stringify({ ...call.wire, password: '' }), browser: session.sid }
+      const also: Also = async (query, _note, user) => registered.note(query, sent, { user })
+      const result = await attempt(async () => oauth.users.create(membersOfNew(values), { also }))
+      if ('errors' in result) return (await leadAgain(call, sent, values, way)) ?? show(call, values, result)
       if (way !== undefined) return way.submit(result, call)
-      if (values['password'] === '') return handOver(call, result)
-      return call.reply.redirect(`${userUri(result.id)}&done=registered`, 303)
+      if (values['password'] === '') return handOver.toNew(call, result)
+      return toUser(call, result.id)
     },
     again: async (_form, call) => show(call, typedForNew(call.wire), { notice: LOOK_AGAIN }),
   })

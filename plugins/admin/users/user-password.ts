@@ -17,19 +17,27 @@ const SHOW = '/user/link'
 const NOBODY = message('This user may not sign in.')
 const Id = Type.Object({ id: Type.Optional(Type.String()) })
 
-/** Makes a link for the user and leads to the page that shows it. */
-export type HandOver = (call: PageCall, user: User) => Promise<FastifyReply>
+export interface HandOver {
+  /** Makes a link for the user and leads to the page that shows it; for a form that makes one user alone, which may come twice. */
+  toNew(call: PageCall, user: User): Promise<FastifyReply>
+  /** The same form again: leads to the link that the first one makes. */
+  again(call: PageCall): Promise<FastifyReply>
+}
 
 export function addPasswordLinks(area: OwnArea, shownOnce: ShownOnce): HandOver {
   const { kernel, serve, uri, userUri } = area
 
-  const handOver: HandOver = async (call, user) => {
+  const toShown = ({ reply }: PageCall, handle: string): FastifyReply =>
+    reply.redirect(uri(SHOW, { handle }), 303)
+  const handleOf = ({ request, wire }: PageCall): string =>
+    shownOnce.handleOf(area.administratorOf(request), wire)
+
+  async function handOver(call: PageCall, user: User, of?: string): Promise<FastifyReply> {
     const link = await attempt(async () => kernel.passwordLinks.make(user.id))
     // Disabled meanwhile.
     if ('errors' in link) return showUser(area, call, user, { refused: NOBODY })
     const kept = JSON.stringify([link.address, link.expiresAt])
-    const handle = await shownOnce.put(user.id, kept, area.administratorOf(call.request))
-    return call.reply.redirect(uri(SHOW, { handle }), 303)
+    return toShown(call, await shownOnce.put(user.id, kept, area.administratorOf(call.request), of))
   }
 
   serve({
@@ -61,5 +69,11 @@ export function addPasswordLinks(area: OwnArea, shownOnce: ShownOnce): HandOver 
       return reply.page('admin-user-link', { username, address, expires, userUri: userUri(id) })
     },
   })
-  return handOver
+  return {
+    toNew: async (call, user) => handOver(call, user, handleOf(call)),
+    async again(call) {
+      await shownOnce.untilPut(handleOf(call))
+      return toShown(call, handleOf(call))
+    },
+  }
 }

@@ -99,6 +99,25 @@ test('a secret that waits to be shown is for one session, and sealed', async () 
   expect(shown.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 410])
 })
 
+test.each(['', 'chosen-twice'])('by a form that is sent twice, one client is registered, and either answer leads to its secret: %j', async (chosen) => {
+  const { action, fields } = findForm(await agent.get(`${server.url}/admin/clients/new?type=service`), 'client')!
+  const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
+  const name = `twice-${chosen}`
+  const send = async () => {
+    const form = { ...fields, client_id: chosen, client_name: name }
+    const { status, headers } = await server.post(action, form, { cookie, origin: server.url })
+    return [status, headers.get('location')]
+  }
+  const [one, other] = await Promise.all([send(), send()])
+  expect([one[0], other]).toEqual([303, one])
+  const shown = await agent.get(`${server.url}${one[1]}`)
+  const clientId = textOf(shown, 'client-id')!
+  expect(await clients.hasSecret(clientId, textOf(shown, 'client-secret')!)).toBe(true)
+  expect(await server.database.query('select from audit_events where type = $1 and details::text like $2', ['client.registered', `%${name}"%`])).toHaveLength(1)
+  // Once it was seen, it is not shown again.
+  expect((await send()).join()).not.toContain('handle')
+}) // prettier-ignore
+
 test('a secret is replaced once by a form that is sent twice, and either answer leads to the new one', async () => {
   const { client_id: clientId, client_secret: first } = await clients.create({ client_id: 'twice', scope: ['a'] })
   const elsewhere = await signedIn(server)

@@ -49,6 +49,26 @@ test('a user is registered with a password, and signs in by it', async () => {
   expect(await lastEvent(carol.id, 'user.registered')).toMatchObject({ ...byRoot(), details: { changes: { username: [null, 'Carol'] } } })
 }) // prettier-ignore
 
+test.each<[string, Record<string, string>]>([
+  ['without a password', {}],
+  ['with one', { password: 'a password of theirs' }],
+])('by a form that is sent twice, a user is registered once, %s, and either answer leads there', async (_what, own) => {
+  const username = `twice-${Object.keys(own).length}`
+  const { action, fields } = findForm(await agent.get(`${server.url}/admin/users/new`), 'user')!
+  const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
+  const send = async (more = own) => {
+    const { status, headers } = await server.post(action, { ...fields, ...more, username }, { cookie, origin: server.url })
+    return [status, headers.get('location')]
+  }
+  const [one, other] = await Promise.all([send(), send()])
+  expect([one[0], other]).toEqual([303, one])
+  const page = await agent.get(`${server.url}${one[1]}`)
+  if ('password' in own) expect(textOf(page, 'user-id')).toBe((await find(username)).id)
+  else expect(textOf(page, 'password-link')).toContain('/set-password?token=')
+  // Not who sends something else.
+  expect((await send({ ...own, password: 'another password' }))[0]).toBe(400)
+}) // prettier-ignore
+
 test('without a password a link is shown once, by which they set their own', async () => {
   const former = server.output().length
   const page = await register({ username: 'dora' })

@@ -1,0 +1,39 @@
+/**
+ * What a form has just done that does it once, and in which browser: noted by the transaction that does it, so that a form that is sent twice, also
+ * where the first answer was lost, is answered as the first one was.
+ */
+import { statements } from '../store/artifacts.ts'
+import type { Query } from '../store/statement.ts'
+import type { ArtifactStore } from './artifact-store.ts'
+import type { SecretBox } from './keys/secret-box.ts'
+
+/** What tells the form from others, such as the token of a link, and what the browser is known by, or the session. */
+export interface SentForm {
+  readonly form: string
+  readonly browser: string
+}
+
+export interface DoneOnce<Value extends object> {
+  /** In the transaction of `query`, which does it. */
+  note(query: Query, sent: SentForm, value: Value): Promise<void>
+  /** Null where this browser has not done it within the last minute. */
+  find(sent: SentForm): Promise<Value | null>
+}
+
+/** Seconds. */
+const LIFETIME = 60
+
+/** A form of one `kind` is none of another. */
+export function createDoneOnce<Value extends object>(
+  { artifacts, box }: Pick<ArtifactStore, 'artifacts'> & { box: Pick<SecretBox, 'hash'> },
+  kind: string,
+): DoneOnce<Value> {
+  const kept = artifacts<Value>(kind, { lifetime: LIFETIME })
+  const handleOf = ({ form, browser }: SentForm): string => `${browser} ${form}`
+  return {
+    async note(query, sent, value) {
+      await query(statements.put, [box.hash(handleOf(sent)), kind, value, LIFETIME])
+    },
+    find: async (sent) => kept.get(handleOf(sent)),
+  }
+}
