@@ -31,7 +31,10 @@ async function invitation(fastify: FastifyInstance): Promise<void> {
       locales: Type.Optional(Type.String()),
     }),
     async deliver({ user: id, token, locales }) {
-      if (token === undefined) return void (await invitations.invite({ id }, locales))
+      if (token === undefined) {
+        await invitations.invite({ id }, locales)
+        return
+      }
       const found = await passwordResets.find(token)
       // It has ended while it waited.
       if (found === null) return
