@@ -184,14 +184,14 @@ test('each door sees what came by it alone', async () => {
   expect(await plain.delete(id)).toBe(false)
 })
 
-test('what an administrator has set by hand is not replaced, nor trusted of what comes later', async () => {
+test('what an administrator has set by hand is not replaced or ended, nor trusted of what comes later', async () => {
   const { client_id: id } = await plain.create({ redirect_uris: [URI] })
   await clients.update(id, { require_consent: false })
   const replaced = plain.replace(id, { client_id: id, redirect_uris: ['https://evil.example/'] })
   await expect(replaced).rejects.toMatchObject({ code: 'access_denied', status: 403 })
   expect(await clients.find(id)).toMatchObject({ redirect_uris: [URI], require_consent: false })
+  await expect(plain.delete(id)).rejects.toMatchObject({ code: 'access_denied', status: 403 })
   expect(await plain.find(id)).toMatchObject({ client_id: id })
-  expect(await plain.delete(id)).toBe(true)
 })
 
 test('scopes and grants that an administrator gave go with the redirect URIs that they were given for', async () => {
