@@ -32,9 +32,6 @@ interface Note {
   readonly saved?: true
 }
 
-/** By the same form, which came twice, or elsewhere. */
-class SetUpBefore extends Error {}
-
 export function createSetupStep({
   kernel,
   authenticators,
@@ -57,12 +54,8 @@ export function createSetupStep({
     return { page: 'factor-setup', model: { totp }, status }
   }
 
-  /** Also by another process, a moment ago. */
-  const isSetUp = async (userId: string): Promise<boolean> =>
-    (await authenticators.has(userId)) || (await authenticators.find(userId)) !== null
-
   const isNeeded = async ({ session, missing }: Interaction): Promise<boolean> =>
-    session !== null && isFactorMissing(missing) && !(await isSetUp(session.userId))
+    session !== null && isFactorMissing(missing) && !(await authenticators.has(session.userId))
 
   return {
     name: STEP,
@@ -86,16 +79,14 @@ export function createSetupStep({
     async submit(interaction, { code }, call, part) {
       if (part === SAVED) return { note: { saved: true } satisfies Note }
       const user = await users.get(interaction.session!.userId)
-      const add = async (): Promise<boolean> => {
-        if (await authenticators.add(keyOf(interaction, user.id), user.id, String(code ?? ''))) return true
-        // That is no guess.
-        if (await isSetUp(user.id)) throw new SetUpBefore()
-        return false
-      }
       try {
-        if (!(await guess(user, call, add))) return await page(interaction, NOT_RIGHT, 403)
+        const add = async () => authenticators.add(keyOf(interaction, user.id), user.id, String(code ?? ''))
+        if (!(await guess(user, call, add))) {
+          // By the same form, which came twice.
+          if (await authenticators.has(user.id)) return { note: {} satisfies Note }
+          return await page(interaction, NOT_RIGHT, 403)
+        }
       } catch (error) {
-        if (error instanceof SetUpBefore) return { note: {} satisfies Note }
         const { advice, status } = waitFor(error, call)
         return page(interaction, advice, status)
       }

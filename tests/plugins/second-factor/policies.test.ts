@@ -4,8 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt } from 'jose'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { asksForFactor, codeOf, recoveryCodesOn, secretOn, setUpFactor } from '../../support/authenticator.ts'
 import { isThere } from '../../support/left-out.ts'
 import { basic } from '../../support/requests.ts'
@@ -198,21 +197,6 @@ describe('who must show one and has none', () => {
     const both = await Promise.all([agent, other].map(async (one) => one.submit(page, 'totp', { code })))
     expect(both.map((one) => recoveryCodesOn(one).length)).toContain(10)
     expect(both.map(({ status }) => status)).toEqual([200, 200])
-  })
-
-  test('by a form that is sent again to a process that has not heard of the first one, once', async () => {
-    const { id } = (await oauth.users.find(ROOT.username))!
-    await oauth.users.resetFactors(id)
-    const agent = createUserAgent(server.url)
-    const page = await withPassword(agent, ROOT)
-    const code = codeOf(secretOn(page))
-    const other = agent.clone()
-    const shown = await agent.submit(page, 'totp', { code })
-    const spy = vi.spyOn(kernelOf(server.server).directory, 'recordKindsOf').mockResolvedValue(new Set())
-    const again = await other.submit(page, 'totp', { code })
-    spy.mockRestore()
-    expect([again.status, recoveryCodesOn(again).length]).toEqual([200, 10])
-    expect(recoveryCodesOn(again)).toEqual(recoveryCodesOn(shown))
   })
 
   test('by a form that is sent again while the first one is taken, at any moment of that', async () => {
