@@ -125,18 +125,19 @@ async function prefetch(issuers: readonly TrustedIssuer[], when: Settings['prefe
 function decorateRequest(fastify: FastifyInstance): void {
   // Inherited from a registration further out.
   if (fastify.hasRequestDecorator(verifiedToken)) return
-  if (fastify.hasRequestDecorator('token'))
+  fastify.decorateRequest(verifiedToken, null)
+  try {
+    fastify.decorateRequest('token', { getter: tokenOf })
+  } catch (cause) {
     throw new TypeError(
       'requireScope: requests are decorated with token already, by which routes read the verified one: call yours something else',
+      { cause },
     )
-  fastify.decorateRequest(verifiedToken, null)
-  fastify.decorateRequest('token', {
-    getter(this: FastifyRequest): AccessToken {
-      const token = (this as { [verifiedToken]?: AccessToken | null })[verifiedToken]
-      if (token) return token
-      throw new Error(
-        `request.token: no requireScope guards ${this.method} ${this.routeOptions.url ?? this.url}`,
-      )
-    },
-  })
+  }
+}
+
+function tokenOf(this: FastifyRequest): AccessToken {
+  const token = (this as { [verifiedToken]?: AccessToken | null })[verifiedToken]
+  if (token) return token
+  throw new Error(`request.token: no requireScope guards ${this.method} ${this.routeOptions.url ?? this.url}`)
 }
