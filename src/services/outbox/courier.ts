@@ -4,15 +4,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { type Delivery, NotNow, OutboundError, RecipientGone, Undeliverable } from '../../doors/outbound.ts'
+import { type Delivery, RecipientGone, Undeliverable } from '../../doors/outbound.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import { type ClaimedRow, statements } from '../../store/outbox.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
-import { TooManyUnderWay } from '../outbound/too-many.ts'
 import { createAttempt } from './attempt.ts'
+import { describe, pauseBefore } from './failures.ts'
 import { createPlaces, OF_ONE } from './places.ts'
 import type { OwnRecipients } from './recipients.ts'
 
@@ -55,8 +55,6 @@ const LONGEST_PAUSE = 3600
 const SHORTEST_PAUSE = 100
 /** Milliseconds between two looks at most, while there are more recipients than one look goes through. */
 const PAUSE_OF_MANY = 250
-/** Milliseconds where too much is asked of others at once. */
-const PAUSE_OF_CROWDED = 2000
 /** Milliseconds after a failure of the database. */
 const DATABASE_PAUSE = 5000
 
@@ -246,20 +244,4 @@ export function createCourier(options: CourierOptions): Courier {
       await recordChange(query, 'delivery', '')
     })
   }
-}
-
-/** Milliseconds, where nobody was asked. */
-function pauseBefore(error: unknown): number | undefined {
-  if (error instanceof TooManyUnderWay) return PAUSE_OF_CROWDED
-  return error instanceof NotNow ? error.pause : undefined
-}
-
-/** One line, and not a long one. */
-function describe(error: unknown): string {
-  const text =
-    error instanceof OutboundError ? error.reason : error instanceof Error ? error.message : String(error)
-  return text
-    .replaceAll(/\p{Cc}+/gu, ' ')
-    .slice(0, 300)
-    .toWellFormed()
 }

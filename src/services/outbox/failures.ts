@@ -1,0 +1,22 @@
+/** What an attempt at a delivery threw: whether anybody was asked, and what administrators read of it. */
+import { NotNow, OutboundError } from '../../doors/outbound.ts'
+import { TooManyUnderWay } from '../outbound/too-many.ts'
+
+/** Milliseconds where too much is asked of others at once. */
+const PAUSE_OF_CROWDED = 2000
+
+/** Milliseconds until the next try, where nobody was asked; else undefined. */
+export function pauseBefore(error: unknown): number | undefined {
+  if (error instanceof TooManyUnderWay) return PAUSE_OF_CROWDED
+  return error instanceof NotNow ? error.pause : undefined
+}
+
+/** One line, and not a long one. */
+export function describe(error: unknown): string {
+  const text =
+    error instanceof OutboundError ? error.reason : error instanceof Error ? error.message : String(error)
+  return text
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .slice(0, 300)
+    .toWellFormed()
+}
