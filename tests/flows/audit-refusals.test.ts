@@ -124,7 +124,10 @@ test('a link for a password that is wrong or was used, whatever password comes w
   const { action, fields } = await SET_PASSWORD.open(server, agent)
   expect((await agent.post(action, { ...fields, password: 'short' })).status).toBe(400)
   expect((await agent.post(action, fields)).status).toBe(200)
-  for (const password of [fields['password']!, 'short'])
+  // The same form once more is told that it is done, and refused nothing.
+  expect((await agent.post(action, fields)).status).toBe(200)
+  expect(await timesOf('user.link_refused', address)).toBe(1)
+  for (const password of ['another of their own', 'short'])
     expect((await agent.post(action, { ...fields, password })).status).toBe(410)
   await expect.poll(async () => timesOf('user.link_refused', address)).toBe(3)
   const refused = await find('user.link_refused', address)
