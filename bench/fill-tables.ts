@@ -168,9 +168,9 @@ function passing(users: number): Filling[] {
     },
     {
       table: 'changes',
-      columns: 'id, kind, key, changed_at',
+      columns: 'id, kind, key, changed_at, writer',
       rows,
-      values: `md5('change-' || n)::uuid, 'client', 'client-' || n, now() - n * interval '1 second'`,
+      values: `md5('change-' || n)::uuid, 'client', 'client-' || n, now() - n * interval '1 second', (n % 700 + 3)::text::xid8`,
     },
   ]
 }

@@ -24,6 +24,8 @@ const ChangeSchema = defineEntity({
     expiresAt: p.datetime().nullable(),
     /** When it was written: its transaction may have begun long before. */
     changedAt: p.datetime().defaultRaw('clock_timestamp()').index(),
+    /** The transaction that wrote it, by which a snapshot tells whether it was seen. */
+    writer: p.string().columnType('xid8').defaultRaw('pg_current_xact_id()').index(),
   },
 })
 

@@ -52,6 +52,7 @@ import { Migration20261130000300_upstream_kinds } from './Migration2026113000030
 import { Migration20261130000400_security_events } from './Migration20261130000400_security_events.ts'
 import { Migration20261201000010_changes_written } from './Migration20261201000010_changes_written.ts'
 import { Migration20261201000100_security_event_attempts } from './Migration20261201000100_security_event_attempts.ts'
+import { Migration20261202000010_changes_writer } from './Migration20261202000010_changes_writer.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -107,4 +108,5 @@ export const migrations = [
   Migration20261130000400_security_events,
   Migration20261201000010_changes_written,
   Migration20261201000100_security_event_attempts,
+  Migration20261202000010_changes_writer,
 ]

@@ -53,6 +53,7 @@ export const migrationNames = [
   'Migration20261130000400_security_events',
   'Migration20261201000010_changes_written',
   'Migration20261201000100_security_event_attempts',
+  'Migration20261202000010_changes_writer',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

@@ -38,7 +38,7 @@ export interface ChangeFeed {
 
 const INTERVAL = 500
 const STALE_AFTER = 60_000
-/** Rows are read again this long after their time, for transactions that began early and committed late. */
+/** Milliseconds: rows are read again this long after their time, for a database that has lost the latest transactions, whose numbers others get. */
 const OVERLAP = 15_000
 /** Far below the hour for which the janitor keeps what was written here. */
 const GAP = 1_800_000
@@ -62,8 +62,8 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
   /** Ids read within the overlap, by the poll that read them. */
   let seen = new Map<string, number>()
   let databaseTime: Date | undefined
-  /** Of the last two polls, each: from when on what nobody saw then is read again. One that ended its wait during a poll is in the one before. */
-  let from: readonly number[] = []
+  /** What the last good poll saw. */
+  let snapshot: string | null = null
   /** When the last good poll began, by `performance.now()`: a clock that is set makes nothing fresh or stale. */
   let freshAt = -Infinity
   /** The same by the clock of the day, which alone goes on while a machine sleeps. */
@@ -88,8 +88,8 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
 
   async function poll(): Promise<void> {
     const [started, time] = [performance.now(), Date.now()]
-    const since = new Date(Math.min(databaseTime?.getTime() ?? Date.now(), ...from) - OVERLAP)
-    const { now, oldest, changes } = await changesSince(database, since)
+    const since = new Date((databaseTime?.getTime() ?? Date.now()) - OVERLAP)
+    const { now, changes, ...read } = await changesSince(database, { since, snapshot })
     try {
       if (databaseTime !== undefined && now.getTime() - databaseTime.getTime() > GAP)
         for (const reload of reloads) await reload()
@@ -99,7 +99,7 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     }
     seen = new Map(changes.map((change) => [change.id, started]))
     databaseTime = now
-    from = [...from.slice(-1), oldest?.getTime() ?? Infinity]
+    snapshot = read.snapshot
     freshAt = started
     freshTime = time
   }

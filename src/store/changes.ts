@@ -14,27 +14,29 @@ export interface ChangeRow {
   expiresAt: Date | null
 }
 
-/**
- * One row at least, for the database's clock: `id` is null when nothing changed. `oldest` is when the first transaction of ours began that has written
- * and is not over, so that nobody sees yet what that was. One may be many statements, each within its limit, or its commit wait for a disk; and for a
- * standby that is away it waits for as long as that is, which no limit ends.
- */
-type FeedRow = { now: Date; oldest: Date | null } & (
+/** One row at least, for the database's clock and what is seen at that moment: `id` is null when nothing changed. */
+type FeedRow = { now: Date; snapshot: string } & (
   | ChangeRow
   | { id: null; kind: null; key: null; expiresAt: null }
 )
 
-/** No transaction of ours lasts longer; what somebody else holds open in our name does not have everything read again and again. */
-const LONGEST = `interval '10 minutes'`
+/** Up to where a poll has read. */
+export interface FeedPosition {
+  /** Changes written later are read, whoever saw them before. */
+  readonly since: Date
+  /** A `pg_snapshot`: changes that it did not show are read, however long their transaction went on. Null before the first poll. */
+  readonly snapshot: string | null
+}
 
 export const statements = {
+  /** Written after $1, or not seen in the snapshot $2, for which those count that were under way then, or began later. Both ends of a range tell the planner that it is short. */
   since: statement<FeedRow>('changes-since', (table) => {
     const change = table(Change)
-    return `select now() as "now", (select min(xact_start) from pg_stat_activity
-        where datname = current_database() and usename = current_user
-          and (wait_event = 'SyncRep' or (backend_xid is not null and xact_start > now() - ${LONGEST}))) as "oldest",
+    return `select now() as "now", pg_current_snapshot()::text as "snapshot",
         ${change.columns('id', 'kind', 'key', 'expiresAt')}
-      from (select 1) one left join ${change.name} on ${change.column('changedAt')} > $1`
+      from (select 1) one left join ${change.name} on ${change.column('changedAt')} between $1 and 'infinity'
+        or ${change.column('writer')} between pg_snapshot_xmax($2::pg_snapshot) and pg_snapshot_xmax(pg_current_snapshot())
+        or ${change.column('writer')} = any(array(select pg_snapshot_xip($2::pg_snapshot)))`
   }),
   record: statement('change-record', (table) => {
     const change = table(Change)
@@ -49,14 +51,15 @@ export const statements = {
   }),
 }
 
-/** What changed after `since`, the database's clock at that moment, and since when what comes later may have waited. */
+/** What changed that was not read up to there, and up to where this has read. Of what was written shortly before, some comes once more. */
 export async function changesSince(
   database: Database,
-  since: Date,
-): Promise<{ now: Date; oldest: Date | null; changes: ChangeRow[] }> {
-  const rows = await database.query(statements.since, [since])
-  const { now, oldest } = rows[0]!
-  return { now, oldest, changes: rows.filter((row): row is FeedRow & ChangeRow => row.id !== null) }
+  { since, snapshot }: FeedPosition,
+): Promise<{ now: Date; snapshot: string; changes: ChangeRow[] }> {
+  const rows = await database.query(statements.since, [since, snapshot])
+  const [first] = rows
+  const changes = rows.filter((row): row is FeedRow & ChangeRow => row.id !== null)
+  return { now: first!.now, snapshot: first!.snapshot, changes }
 }
 
 /** Tells every process, when the transaction that `query` belongs to commits. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client as Connection } from 'pg'
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
@@ -84,27 +85,83 @@ test('a transaction that began before others and commits after them is not misse
   await expect.poll(() => keys).toContain('slow')
 })
 
-test('one that goes on for longer than a feed looks back is not missed either', async () => {
-  let polls = 0
-  // By this clock, each poll is a minute after the one before.
+/** By its clock, each poll is a minute after the one before; `polls` has how many rows each has read. */
+function hasten(through: Database) {
+  const polls: number[] = []
   const hasty: Database = {
-    ...database,
+    ...through,
     async query(statement, values) {
-      const rows = await database.query(statement, values)
+      const rows = await through.query(statement, values)
       if ((statement as object) !== statements.since) return rows
-      polls++
+      polls.push((rows as { id: string | null }[]).filter(({ id }) => id !== null).length)
       for (const row of rows as { now: Date }[]) row.now = new Date(row.now.getTime() + 60_000)
       return rows
     },
   }
-  const { keys } = await startFeed(hasty)
-  await database.transaction(async (query) => {
-    await recordChange(query, 'client', 'of a long one')
-    const before = polls
-    await expect.poll(() => polls).toBeGreaterThan(before + 2)
-    expect(keys).not.toContain('of a long one')
+  return { hasty, polls }
+}
+
+/** As docs/rotate.md has it: another role to log in by, for the same. */
+async function openByAnotherRole(): Promise<Database> {
+  const url = new URL(testDatabase.url)
+  const role = `b_${randomUUID()}`
+  await testDatabase.query(`create role "${role}" login password 'b' in role "${url.username}"`)
+  await testDatabase.query(`alter role "${role}" set role "${url.username}"`)
+  Object.assign(url, { username: role, password: 'b' })
+  const byAnother = await openDatabase({ url: url.href })
+  atEndOfFile(async () => {
+    await byAnother.close()
+    await testDatabase.query(`drop role "${role}"`)
   })
-  await expect.poll(() => keys).toContain('of a long one')
+  return byAnother
+}
+
+test.each([
+  ['of its role', async () => database],
+  ['of a role that took its turn', openByAnotherRole],
+])('one %s that goes on for longer than a feed looks back is not missed either', async (whose, open) => {
+  const through = await open()
+  const key = `of a long one ${whose}`
+  const { hasty, polls } = hasten(through)
+  const { keys } = await startFeed(hasty)
+  await through.transaction(async (query) => {
+    await recordChange(query, 'client', key)
+    const before = polls.length
+    await expect.poll(() => polls.length).toBeGreaterThan(before + 2)
+    expect(keys).not.toContain(key)
+  })
+  await expect.poll(() => keys).toContain(key)
+})
+
+test('what somebody else holds open has nothing read again', async () => {
+  const { hasty, polls } = hasten(database)
+  const { keys } = await startFeed(hasty)
+  const batch = new Connection({ connectionString: testDatabase.url })
+  await batch.connect()
+  await batch.query('begin')
+  await batch.query('select pg_current_xact_id()')
+  await recordChanges(database.query, 'client', ['meanwhile', 'meanwhile'])
+  await expect.poll(() => keys).toContain('meanwhile')
+  const before = polls.length
+  await expect.poll(() => polls.length).toBeGreaterThan(before + 2)
+  expect(polls.slice(before)).toEqual(polls.slice(before).map(() => 0))
+  await batch.end()
+})
+
+test('a transaction whose number one had before that got lost with its server is not missed', async () => {
+  const after = '9000000000000000000'
+  const takenOver: Database = {
+    ...database,
+    async query(statement, values) {
+      const rows = await database.query(statement, values)
+      if ((statement as object) === statements.since)
+        for (const row of rows as { snapshot: string }[]) row.snapshot = `${after}:${after}:`
+      return rows
+    },
+  }
+  const { keys } = await startFeed(takenOver)
+  await recordChange(database.query, 'client', 'of the standby')
+  await expect.poll(() => keys).toContain('of the standby')
 })
 
 test('a change has the time at which it was written, and not that at which its transaction began', async () => {

@@ -108,7 +108,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'authorizations-of-session': [[idOf('sid-100'), AUTHORIZATION, PAGE], 3 * PAGE],
   'authorizations-of-client': [['client-1', AUTHORIZATION, PAGE], 3 * PAGE],
   'authorizations-of-clients': [[HOLDER, ['client-1', 'client-21', 'client-41']], 3 * 3 * 100],
-  'changes-since': [[new Date(Date.now() - 15_000)], 100],
+  'changes-since': [[new Date(Date.now() - 15_000), '700:800:700,701'], 100],
   'change-record': [[UUID, 'client', 'client-1', null], 0],
   'changes-expired': [[], REMOVAL],
   'client-find': [['client-1'], 5],
