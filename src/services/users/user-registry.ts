@@ -247,7 +247,8 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
           throw error
         })
     },
-    disable: async (whom, kept) => change(async (query, note) => disable(query, note, whom, kept)),
+    disable: async (whom, kept) =>
+      change(async (query, note) => disable(query, note, whom, { ...kept, anew: true })),
     enable: async (whom) => change(async (query, note) => enable(query, note, whom)),
     delete: remove,
     async takesPassword(username, passwordHash) {
