@@ -29,15 +29,24 @@ async function resourceServer(fastify: FastifyInstance): Promise<void> {
   })
 }
 
-/** In its place, where it is left out: what asks for a token would be open. The start ends with `ConfigError`. */
+/**
+ * In its place, where it is left out: what asks for a token would be open. The start ends with `ConfigError`, and what was made before
+ * is closed. An app may have a guard of its own.
+ */
 export function refuseScopes(fastify: FastifyInstance): void {
   fastify.addHook('onRoute', function (this: FastifyInstance, { method, url, config = {} }) {
-    // An app may have a guard of its own.
-    if (!asksForToken(config) || this.hasDecorator('requireScope')) return
-    throw new ConfigError(
-      `The route ${String(method)} ${url} asks for a token, so it needs latchkey-resource-server.`,
-    )
+    if (asksForToken(config) && !this.hasDecorator('requireScope'))
+      throw lacksGuard(`${String(method)} ${url}`)
   })
+  // Unlike onRoute, this reaches routes that were made before.
+  fastify.addHook('onRequest', ({ server, method, url, routeOptions }, _reply, done) => {
+    const isOpen = !asksForToken(routeOptions.config) || server.hasDecorator('requireScope')
+    done(isOpen ? undefined : lacksGuard(`${method} ${routeOptions.url ?? url}`))
+  })
+}
+
+function lacksGuard(route: string): ConfigError {
+  return new ConfigError(`The route ${route} asks for a token, so it needs latchkey-resource-server.`)
 }
 
 /**

@@ -74,6 +74,12 @@ test('without what guards routes, one that asks for a scope ends the start; an a
   const verifier = { verify: async () => Promise.reject(new Error('unused')) }
   const server = await startForeignApp({
     without,
+    before: (app) => {
+      app.get('/early', { config: { scope: 'read_books' } }, async () => 'secret')
+      void app.register(async (inner) => {
+        inner.get('/inner', { config: { authentication: { acr: '2' } } }, async () => 'secret')
+      })
+    },
     async after(app) {
       app.get('/open', { config: { scope: false } }, async () => 'open')
       await app.register(requireScope, { verifier, audience: 'a' })
@@ -82,6 +88,32 @@ test('without what guards routes, one that asks for a scope ends the start; an a
   })
   expect((await server.get('/open')).status).toBe(200)
   expect((await server.get('/books')).status).toBe(401)
+  for (const url of ['/early', '/inner']) {
+    const early = await server.server.inject(url)
+    expect([url, early.statusCode, early.body]).toEqual([url, 500, expect.stringContaining('no guard')])
+  }
+})
+
+test('without what guards routes, one that was made before the registration is closed', async () => {
+  const { server } = await startForeignApp({
+    without: ['latchkey-resource-server'],
+    before(app) {
+      app.get('/early', { config: { scope: 'read_books' } }, async () => 'secret')
+      app.get('/open', { config: { scope: false } }, async () => 'open')
+      void app.register(async (inner) => {
+        inner.get('/inner', { config: { authentication: { acr: '2' } } }, async () => 'secret')
+      })
+    },
+  })
+  for (const url of ['/early', '/inner']) {
+    const { statusCode, body } = await server.inject(url)
+    expect([url, statusCode, body]).toEqual([
+      url,
+      500,
+      expect.stringContaining(`The route GET ${url} asks for a token, so it needs latchkey-resource-server.`),
+    ])
+  }
+  expect((await server.inject('/open')).body).toBe('open')
 })
 
 test('without the janitor, what has expired stays; with it, it goes', async () => {
