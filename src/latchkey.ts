@@ -14,13 +14,12 @@ import { parseConfig } from './config.ts'
 import { assertOptions, assertRoom, poolOf, warnOfRisks } from './foreign-app.ts'
 import type { LatchkeyOptions } from './latchkey-options.ts'
 import { importPlugin } from './plugin-modules.ts'
-import { limited } from './plugin-limit.ts'
+import { mounted } from './mounted-plugin.ts'
 import { AT_THE_ROOT, leftOut, nameOf, OF_A_HOST, PLUGINS } from './plugin-list.ts'
 import { createPluginSettings, type PluginSettings } from './plugin-settings.ts'
 import { mayHaveSecrets } from './services/demo-content.ts'
 import { openOwnDatabase, type OwnDatabase } from './services/database/own-database.ts'
 import { describeStrays } from './setting-names.ts'
-import { namingPlugin } from './refused-plugin.ts'
 
 /** Throws `ConfigError`. For a Fastify instance itself, which it decorates. */
 async function latchkey(app: FastifyInstance, options: LatchkeyOptions): Promise<void> {
@@ -102,11 +101,8 @@ async function registerAll(
       if (!standalone && prefix === '' && OF_A_HOST.has(plugin)) continue
       await scope.register(plugin, { standalone, ...(AT_THE_ROOT.has(plugin) ? {} : { prefix }) })
     }
-    for (const [name, plugin] of await pluginsOfOthers(config.PLUGINS, options)) {
-      // Within a scope of its own, so that the prefix also holds for a plugin that breaks out of encapsulation.
-      const mount: FastifyPluginAsync = async (own) => namingPlugin(name, async () => own.register(plugin))
-      await scope.register(standalone ? limited(name, plugin) : mount, { prefix })
-    }
+    for (const [name, plugin] of await pluginsOfOthers(config.PLUGINS, options))
+      await scope.register(mounted(name, plugin, { isLimited: standalone }), { prefix })
     const isGuarded = !left.has(nameOf(resourceServer))
     if (demonstrates && isGuarded && mayHaveSecrets(kernelOf(app))) await scope.register(demo, { prefix })
   }
@@ -120,8 +116,14 @@ async function pluginsOfOthers(
 ): Promise<readonly (readonly [name: string, plugin: FastifyPluginAsync])[]> {
   const named: [string, FastifyPluginAsync][] = []
   for (const specifier of specifiers) named.push([specifier, (await importPlugin(specifier)).plugin])
-  for (const plugin of plugins) named.push([nameOf(plugin), plugin as FastifyPluginAsync])
+  for (const [at, plugin] of plugins.entries())
+    named.push([calledOf(plugin) ?? `plugins[${at}]`, plugin as FastifyPluginAsync])
   return named
+}
+
+/** What a module exports without a name is called `default`, and says nothing. */
+function calledOf(plugin: { readonly name: string }): string | undefined {
+  return [nameOf(plugin), plugin.name].find((name) => name !== '' && name !== 'default')
 }
 
 export default latchkey

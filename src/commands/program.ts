@@ -93,6 +93,8 @@ async function explain(error: unknown): Promise<string> {
   if (!(error instanceof Error)) return String(error)
   if (error.name === 'ConfigError') return error.message
   if (error.name === 'OAuthError') return (await import('./refused.ts')).sentencesOf(error as OAuthError)
+  // Its cause may look like our database's.
+  if (error.name === 'PluginError') return error.stack ?? error.message
   const { code, address, port } = error as NetworkError
   if (code === 'EADDRINUSE') return `PORT ${port} on ${address} is in use.`
   const hasBegun = begun.has(error)

@@ -1,10 +1,12 @@
 /** What the command line refuses: one clear sentence on stderr, nothing on stdout, exit status 1. */
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
-import { atEndOfFile } from '../support/cleanup.ts'
+import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { createDatabase } from '../support/database.ts'
@@ -186,6 +188,16 @@ test.each([
   const { port } = refusing.address() as AddressInfo
   const url = `postgresql://me:hidden@127.0.0.1:${port}/latchkey`
   expect(await refusal(['client', 'list'], { DATABASE_URL: url })).toBe(`This cannot start: ${words}.\n`)
+})
+
+test('of a plugin that cannot start, whatever it is that it does not reach: which one it is, and where', async () => {
+  const PLUGINS = join(await temporaryDirectory(), 'cached.mjs')
+  const code = `Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), { code: 'ECONNREFUSED', syscall: 'connect' })`
+  await writeFile(PLUGINS, `export default async () => { throw ${code} }`)
+  const stderr = await refusal(['client', 'list'], { PLUGINS })
+  expect(stderr).toContain(`The plugin ${PLUGINS} failed at the start: `)
+  expect(stderr).toContain('connect ECONNREFUSED 127.0.0.1:6379\n    at ')
+  expect(stderr).not.toContain('DATABASE_URL')
 })
 
 describe('usage', () => {

@@ -1,5 +1,5 @@
 /** How much of it an app takes: without pages, without the janitor, with plugins of its own; and what it is warned of. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 import requireScope from '../../plugins/require-scope/index.ts'
@@ -65,7 +65,7 @@ test('a plugin of theirs has our doors, below the prefix', async () => {
 test('without what guards routes, one that asks for a scope ends the start; an app may bring a guard of its own', async () => {
   const without = ['latchkey-resource-server']
   await expect(startForeignApp({ without, plugins: [voucher] })).rejects.toThrow(
-    'A plugin is refused: The route GET /vouchers asks for a token, so it needs latchkey-resource-server.',
+    'The plugin voucher is refused: The route GET /vouchers asks for a token, so it needs latchkey-resource-server.',
   )
   const after = (app: FastifyInstance): unknown =>
     app.get('/stepped-up', { config: { authentication: { acr: '2' } } }, async () => 'secret')
@@ -114,6 +114,36 @@ test('without what guards routes, one that was made before the registration is c
     ])
   }
   expect((await server.inject('/open')).body).toBe('open')
+})
+
+test('what a plugin of theirs throws ends the start with which one it was, and keeps its stack', async () => {
+  const thrown = new RangeError('no such shelf')
+  const message = 'The plugin shelf failed at the start: no such shelf'
+  const rejected = { message, cause: thrown, stack: expect.stringContaining('parts.test.ts') as string }
+  const shelves: FastifyPluginAsync[] = [
+    async function shelf() {
+      throw thrown
+    },
+    async function shelf(fastify) {
+      void fastify.register(async () => {
+        throw thrown
+      })
+    },
+    async function shelf(fastify) {
+      fastify.addHook('onReady', async () => {
+        throw thrown
+      })
+    },
+    async function shelf(fastify) {
+      fastify.addHook('onReady', (done) => done(thrown))
+    },
+  ]
+  for (const shelf of shelves)
+    await expect(startForeignApp({ plugins: [voucher, shelf] })).rejects.toMatchObject(rejected)
+  const twice = [voucher, (fastify: FastifyInstance) => voucher(fastify)]
+  await expect(startForeignApp({ plugins: twice })).rejects.toThrow(
+    'The plugin plugins[1] is refused: The grant urn:example:voucher is registered twice.',
+  )
 })
 
 test('without the janitor, what has expired stays; with it, it goes', async () => {
