@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError, type OAuthErrorOptions } from '../../src/protocol/errors.ts'
 import { message } from '../../src/protocol/message.ts'
-import { isUnreadable, logFailure, toOAuthError } from '../../src/http/errors.ts'
+import { dropUnsendable, isUnreadable, logFailure, toOAuthError } from '../../src/http/errors.ts'
 import type { ErrorPage } from './models.ts'
 
 /** What the page says beside the error: details for the developer of the client, other words for people, and ways on. */
@@ -30,6 +30,7 @@ export const UNREADABLE = {
 
 /** An error handler for scopes that serve pages. */
 export function sendErrorPage(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  dropUnsendable(reply)
   const known = toOAuthError(error, request)
   logFailure(known, request)
   if (isUnreadable(known)) return showError(known, reply, { words: UNREADABLE })

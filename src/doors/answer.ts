@@ -1,5 +1,6 @@
 /** What handlers answer programs with, where that is more than the members of a JSON object. */
 import type { Bag } from '../protocol/bag.ts'
+import { assertSendable } from '../protocol/headers.ts'
 import { isObject } from '../protocol/json.ts'
 
 export interface AnswerOptions {
@@ -30,11 +31,15 @@ export interface Answer {
   readonly body?: Bag
 }
 
-/** An answer that is more than 200 and JSON. Throws TypeError for a text without its type, or what is no status of an answer. */
+/**
+ * An answer that is more than 200 and JSON. Throws TypeError for a text without its type, and for what is no status or
+ * no header of an answer.
+ */
 export function answer({ status, headers = {}, body, type }: AnswerOptions): Answer {
   const code = status ?? (body === undefined ? 204 : 200)
   if (!Number.isInteger(code) || code < 200 || code > 599) throw new TypeError(`${code} is no status`)
   if (typeof body === 'string' && type === undefined) throw new TypeError('a text needs its type')
+  assertSendable('an answer', { ...headers, 'content-type': type ?? JSON_TYPE })
   const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body)
   return {
     [BRAND]: true,

@@ -8,6 +8,7 @@ import { isAnswer } from './answer.ts'
 import type { Grant } from './back-channel.ts'
 import type { TObject } from 'typebox'
 import type { Caller, Endpoint } from './endpoint.ts'
+import type { FailureForm } from './failure-form.ts'
 import type { Additive, Dispatched, Ordered } from './kinds.ts'
 import type { PluginRecordOptions } from './plugin-records.ts'
 import type { RecordOptions } from './user-records.ts'
@@ -17,6 +18,7 @@ import {
   either,
   FUNCTION,
   maybe,
+  MEDIA_TYPE,
   OBJECT,
   oneOf,
   PARAMETERS,
@@ -169,6 +171,7 @@ const ENDPOINT: Shape<Endpoint> = {
   parameters: PARAMETERS,
   handle: FUNCTION,
 }
+const FAILURES: Shape<FailureForm> = { type: MEDIA_TYPE, body: FUNCTION }
 /** Members that say something of one kind of caller alone: with another they would let in who is not meant. */
 const BY_CALLER = [
   ['scopes', 'bearer'],
@@ -236,6 +239,8 @@ export function assertEstablished(type: string, answered: unknown): void {
 export function assertEndpoint(endpoint: unknown): void {
   assertShape(named('endpoint', endpoint), ENDPOINT, endpoint)
   const given = endpoint as Partial<Endpoint<TObject, Caller>>
+  if (given.failures !== undefined)
+    assertShape(`failures of the endpoint ${given.path}`, FAILURES, given.failures)
   for (const [member, caller] of BY_CALLER)
     if (given[member] !== undefined && (given.caller ?? 'client') !== caller)
       throw new ConfigError(

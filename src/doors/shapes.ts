@@ -38,6 +38,13 @@ export const PARAMETERS = {
   words: 'a schema, such as Type.Object({ name: Type.String() })',
 }
 
+/** RFC 9110 §8.3.1. */
+export const MEDIA_TYPE = {
+  is: (value: unknown) =>
+    typeof value === 'string' && /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:;[\x20-\x7e]*)?$/.test(value),
+  words: "a media type, such as 'application/problem+json'",
+}
+
 export function oneOf(...words: readonly string[]): Member {
   return {
     is: (value) => words.some((word) => word === value),

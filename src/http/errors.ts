@@ -5,6 +5,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Failure, FailureForm } from '../doors/failure-form.ts'
 import { OAuthError } from '../protocol/errors.ts'
+import { isSendable } from '../protocol/headers.ts'
 import { UnreadableError } from '../services/keys/secret-box.ts'
 import { lineOf } from '../services/shedding.ts'
 import { isOfFetch, isUnavailable } from '../store/failures.ts'
@@ -16,6 +17,7 @@ export const failureForm = Symbol('latchkey: failure form')
 
 /** An error handler for scopes that answer in JSON: as RFC 6749 §5.2 has it, or in the form that the route has. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  dropUnsendable(reply)
   // A guarded route has set its own status and headers already (RFC 6750 §3).
   if (error instanceof BearerError || error instanceof VerificationUnavailable) {
     const { error: code, error_description: description } = error.body
@@ -35,6 +37,12 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
     known,
     { status, code, description, member: about?.member },
   )
+}
+
+/** What a handler had set, and is why its answer could not leave, would keep ours back too. */
+export function dropUnsendable(reply: FastifyReply): void {
+  for (const [name, value] of Object.entries(reply.getHeaders()))
+    if (!isSendable(name, value)) reply.removeHeader(name)
 }
 
 /** `body`, or what the route makes of the failure. */

@@ -3,6 +3,7 @@
  * the private cause that only our log sees. Everything else that is thrown becomes `server_error` in one place.
  */
 
+import { assertSendable } from './headers.ts'
 import { inEnglish, type Words } from './message.ts'
 
 /** Statuses that differ from 400, the default of RFC 6749 §5.2. */
@@ -62,10 +63,14 @@ export class OAuthError extends Error {
     super(legalDescription(description), options.cause === undefined ? undefined : { cause: options.cause })
     if (!/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/.test(code))
       throw new TypeError('an error code has illegal characters')
+    const status = options.status ?? STATUS.get(code) ?? 400
+    if (!(Number.isInteger(status) && status >= 200 && status <= 599))
+      throw new TypeError(`${status} is no status`)
+    assertSendable(`the error ${code}`, options.headers ?? {})
     this.code = code
     this.about = options.about
     this.also = options.also
-    this.status = options.status ?? STATUS.get(code) ?? 400
+    this.status = status
     const retryAfter = options.retryAfter ?? (this.status === 503 ? 2 : undefined)
     this.headers = {
       ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),

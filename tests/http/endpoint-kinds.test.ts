@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { answer } from '../../src/index.ts'
+import { answer, OAuthError, type Answer, type Bag, type OpenCall } from '../../src/index.ts'
 import { memberError } from '../../src/protocol/errors.ts'
 import { createClient, getToken } from '../support/clients.ts'
 import { basic, bearer } from '../support/requests.ts'
@@ -71,7 +71,45 @@ function addEndpoints({ oauth }: FastifyInstance): void {
   })
 }
 
-const server = await startServer({}, { extend: addEndpoints })
+const BROKEN = { 'x-note': 'a\nset-cookie: b=c' }
+/** Answers that nobody can send; the last comes of an older copy of `answer`, which judges no header. */
+const UNSENDABLE: Readonly<Record<string, (call: OpenCall) => Answer | Bag>> = {
+  header: () => answer({ headers: BROKEN, body: {} }),
+  name: () => answer({ headers: { 'x note': 'a' }, body: {} }),
+  type: () => answer({ body: 'a', type: 'text/plain\r\n' }),
+  error: () => {
+    throw new OAuthError('invalid_request', 'no', { headers: BROKEN })
+  },
+  status: () => {
+    throw new OAuthError('invalid_request', 'no', { status: 42 })
+  },
+  reply({ reply }) {
+    reply.headers(BROKEN)
+    return {}
+  },
+  older: () => ({ ...answer({ body: {} }), headers: BROKEN }),
+}
+
+function addUnsendable(fastify: FastifyInstance): void {
+  fastify.oauth.registerEndpoint({
+    path: '/unsendable',
+    method: 'GET',
+    caller: 'anybody',
+    parameters: Type.Object({ how: Type.String() }),
+    handle: async ({ how }, call) => UNSENDABLE[how]!(call),
+  })
+  fastify.get('/unsendable/route', async (_request, reply) => reply.headers(BROKEN).send({}))
+}
+
+const server = await startServer(
+  {},
+  {
+    extend(fastify) {
+      addEndpoints(fastify)
+      addUnsendable(fastify)
+    },
+  },
+)
 const client = await createClient(server, { scope: ['write_books', 'read_books'] })
 
 const send = async (body: string | Uint8Array<ArrayBuffer>, type = 'application/json') =>
@@ -141,6 +179,30 @@ test('one that answers with nothing is named in the log', async () => {
   expect((await server.get('/silent')).status).toBe(500)
   expect(server.output()).toContain('the endpoint /silent must answer with an object, or with answer(…)')
 })
+
+test.each([...Object.keys(UNSENDABLE), 'route'])(
+  'an answer with what cannot be sent is a failure as any, and the log says where and what (%s)',
+  async (how) => {
+    const isRoute = how === 'route'
+    const response = await server.get(isRoute ? '/unsendable/route' : `/unsendable?how=${how}`)
+    expect(response.status).toBe(500)
+    expect(response.headers.get('content-type')).toBe('application/json')
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('set-cookie')).toBeNull()
+    expect(await response.json()).toEqual({
+      error: 'server_error',
+      error_description: expect.stringMatching(/^something went wrong here/),
+    })
+    const id = response.headers.get('x-request-id')
+    const line = server.output().split('\n').find((one) => one.includes(`"${id}"`)) // prettier-ignore
+    expect(JSON.parse(line ?? '{}')).toMatchObject({
+      msg: 'request failed',
+      route: isRoute ? '/unsendable/route' : '/unsendable',
+      err: { message: expect.stringMatching(/x.note|content-type|42 is no status/) },
+    })
+    expect(line).not.toContain('set-cookie')
+  },
+)
 
 test('methods at one path, each with its caller: all else is 405 before anybody is asked who they are', async () => {
   const other = await server.request('/books/7', {
@@ -225,6 +287,8 @@ test('what cannot be meant is refused at the door', async () => {
         attempt(() => oauth.registerEndpoint({ path: '/shelf', method: 'GET', ...rest }))
         attempt(() => oauth.registerEndpoint({ path: '/shelf', method: 'PUT', body: 'json', ...rest }))
         attempt(() => oauth.registerEndpoint({ path: '/row', metadata: 'token_endpoint', ...rest }))
+        const told = { type: 'text/plain\n', body: () => ({}) }
+        attempt(() => oauth.registerEndpoint({ path: '/col', failures: told, ...rest }))
       },
     },
   )
@@ -232,6 +296,7 @@ test('what cannot be meant is refused at the door', async () => {
     'The endpoint /shelf (GET) is registered twice.',
     'The methods of the endpoint /shelf must have the same body, cors and failures.',
     'The endpoint /row (token_endpoint) is registered twice.',
+    `The type of the failures of the endpoint /col must be a media type, such as 'application/problem+json'; it is "text/plain\\n".`,
   ])
   expect(() => answer({ body: 'a text' })).toThrow('a text needs its type')
   expect(() => answer({ status: 99 })).toThrow('99 is no status')
