@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { ConfigError } from '../../src/config.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { message } from '../../src/protocol/message.ts'
 import { addLink } from '../pages/areas.ts'
 import { createServePage } from '../pages/serve.ts'
@@ -62,20 +63,24 @@ async function account(fastify: FastifyInstance): Promise<void> {
     const { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain } = area
     const open: AccountArea = { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain }
     const addPart = addSecurity(area)
+    const { doors } = kernelOf(fastify)
     fastify.decorate('account', {
       addSection(section) {
         assertSection(section)
+        doors.assertOpen(`The section ${section.path} of the account`)
         addLink(links, { text: section.text, href: uri(section.path), group: null })
         sections.push(section)
         return open
       },
       addSecurity(part) {
         assertSecurityPart(part)
+        doors.assertOpen(`The part ${part.name} of the page of security`)
         addPart(part)
         return open
       },
       addNotice(notice) {
         assertNotice(notice)
+        doors.assertOpen(`The notice ${notice.name} of the overview`)
         if (notices.some(({ name }) => name === notice.name))
           throw new ConfigError(`The notice ${notice.name} of the overview is taken.`)
         notices.push(notice)

@@ -96,15 +96,18 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     const area = createArea(scope, guard, await createServePage(scope))
     const { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain } = area
     const open: AdminArea = { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain }
+    const { doors } = area.kernel
     fastify.decorate('admin', {
       addSection(section) {
         assertSection(section)
         const { text, path, group = 'server' } = section
+        doors.assertOpen(`The section ${path} of the administration`)
         addLink(links, { text, href: uri(path), group: GROUPS[group] })
         return open
       },
       addUserPart(part) {
         assertUserPart(part)
+        doors.assertOpen(`The part ${part.name} of the page of a user`)
         if (area.userParts.some(({ name }) => name === part.name))
           throw new ConfigError(`The part ${part.name} of the page of a user is taken.`)
         area.userParts.push(part)
@@ -112,6 +115,7 @@ async function admin(fastify: FastifyInstance): Promise<void> {
       },
       addNewUserWay(way) {
         assertNewUserWay(way)
+        doors.assertOpen(`The way ${way.id} for new users`)
         if (area.newUserWays.some(({ id }) => id === way.id))
           throw new ConfigError(`The way ${way.id} for new users is taken.`)
         area.newUserWays.push(way)

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { ConfigError } from '../../src/config.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 
 const FILES = [
   'style.css',
@@ -60,6 +61,7 @@ export async function createAssets(
   prefix: string,
   directory: URL,
 ): Promise<Assets> {
+  const { doors } = kernelOf(fastify)
   const addresses: Record<string, string> = {}
 
   function addContent(name: string, content: Buffer): string {
@@ -77,6 +79,7 @@ export async function createAssets(
   }
 
   async function add(name: string, file: URL): Promise<string> {
+    doors.assertOpen(`The asset ${name}`)
     return addContent(name, await readFile(file))
   }
 

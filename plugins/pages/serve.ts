@@ -10,6 +10,7 @@ import { isObject } from '../../src/protocol/json.ts'
 import { assertLengths, compileParameters, lengthsOf } from '../../src/protocol/parameters.ts'
 import { parseForm, type Wire } from '../../src/protocol/wire.ts'
 import { refuseOtherMethods, withSlash } from '../../src/http/methods.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { acceptForms, formText, queryText } from '../../src/http/forms.ts'
 import { sendErrorPage } from './error-page.ts'
 import { isTypedAgain, keepingTyped } from './expired-form.ts'
@@ -56,6 +57,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<Fastify
 
 /** In a scope of its own: body parser and error handler are nobody else's. */
 export async function createServePage(fastify: FastifyInstance): Promise<ServePage> {
+  const { doors } = kernelOf(fastify)
   let scope: FastifyInstance
   const opened = async (child: FastifyInstance): Promise<void> => {
     await acceptForms(child)
@@ -66,6 +68,7 @@ export async function createServePage(fastify: FastifyInstance): Promise<ServePa
 
   return (page: ShownPage | FormPage) => {
     assertPage(page)
+    doors.assertOpen(`The page ${page.path}`)
     const hasForm = 'submit' in page
     const show = handlerOf(page.query, queryText, page.show)
     for (const url of withSlash(scope, page.path)) {

@@ -36,7 +36,7 @@ export interface Endpoints {
 
 export type RegisteredEndpoint = Required<Pick<Endpoint, 'metadata' | 'path' | 'publicClients'>>
 
-type Doors = Pick<DoorRegistry, 'credentials' | 'reads' | 'all' | 'represents'>
+type Doors = Pick<DoorRegistry, 'assertOpen' | 'credentials' | 'reads' | 'all' | 'represents'>
 
 /** A path, and what its methods agree on. */
 interface Place {
@@ -78,6 +78,7 @@ export async function createEndpoints(
   function register<P extends TObject, Who extends Caller = 'client'>(endpoint: Endpoint<P, Who>): void {
     assertEndpoint(endpoint)
     const { path, method = 'POST', metadata, caller = 'client' as Who, publicClients = false } = endpoint
+    doors.assertOpen(`The endpoint ${path}`)
     const isTaken = places.get(path)?.methods.has(method) ?? false
     if (isTaken || named.some((one) => one.metadata === metadata))
       throw new ConfigError(`The endpoint ${path} (${metadata ?? method}) is registered twice.`)

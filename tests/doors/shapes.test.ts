@@ -1,6 +1,8 @@
 /** What is registered in plain JavaScript, where no compiler reads it: a sentence at the start, and nothing that is found out by users. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { startServer } from '../support/server.ts'
@@ -204,6 +206,49 @@ test.each(refused)('%s', async (registers, sentence) => {
       isLate ? sentence : `The plugin ${PLUGINS} is refused: ${sentence}`,
     ) as string,
   })
+})
+
+const parameters = Type.Object({})
+const nothing = async (): Promise<never> => undefined as never
+const shelf = { path: '/late', method: 'GET', parameters, handle: nothing } as const
+const late: readonly (readonly [what: string, (late: FastifyInstance) => unknown])[] = [
+  ['The endpoint /late', ({ oauth }) => oauth.registerEndpoint(shelf)],
+  ['The endpoint /token', ({ oauth }) => oauth.registerEndpoint({ ...shelf, path: '/token' })],
+  ['Client metadata', ({ oauth }) => oauth.extendClientMetadata(parameters)],
+  ['The page /late', ({ pages }) => pages.serve({ path: '/late', query: parameters, show: nothing })],
+  ['The asset late.css', ({ pages }) => pages.addAsset('late.css', new URL('late.css', import.meta.url))],
+  ['The section /late', ({ account }) => account.addSection({ text: 'Late', path: '/late', about: nothing })],
+  ['The part late', ({ account }) => account.addSecurity({ name: 'late', part: 'late', model: nothing })],
+  ['The notice late', ({ account }) => account.addNotice({ name: 'late', part: 'late', model: nothing })],
+  ['The section /late', ({ admin }) => admin.addSection({ text: 'Late', path: '/late' })],
+  ['The part late', ({ admin }) => admin.addUserPart({ name: 'late', part: 'late', model: nothing })],
+  [
+    'The way late',
+    ({ admin }) =>
+      admin.addNewUserWay({
+        id: 'late',
+        text: 'Late',
+        isOn: () => true,
+        refusalOf: async () => undefined,
+        submit: nothing,
+      }),
+  ],
+]
+const tooLate = (what: string): RegExp =>
+  new RegExp(`^${what}\\b.* must be registered before the server is ready\\.$`)
+
+test('what is registered once the server is ready is refused, in a sentence that names it', async () => {
+  const { server } = await startServer()
+  for (const [what, register] of late)
+    await expect((async () => register(server))()).rejects.toMatchObject({
+      name: 'ConfigError',
+      message: expect.stringMatching(tooLate(what)) as string,
+    })
+  // In an `onReady`, where the router takes routes without what comes before them.
+  const extend = (fastify: FastifyInstance): void => {
+    fastify.addHook('onReady', async () => fastify.oauth.registerEndpoint(shelf))
+  }
+  await expect(startServer({}, { extend })).rejects.toThrow(tooLate('The endpoint /late'))
 })
 
 test('what a plugin has beside is its own', async () => {

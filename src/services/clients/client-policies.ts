@@ -157,6 +157,7 @@ export function createClientPolicies(
       return found && 'open' in found && found.open === true
     },
     extend(schema, check) {
+      doors.assertOpen('Client metadata')
       assertSchema('Client metadata', schema)
       if (check !== undefined && typeof check !== 'function')
         throw new ConfigError('A check of client metadata must be a function.')
