@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyRegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { OAuthError } from '../protocol/errors.ts'
 import { isRepeated } from '../protocol/headers.ts'
+import { discreet, serializing } from '../services/discreet-log.ts'
 import { serializers } from '../services/log.ts'
 
 const NAME = 'latchkey-house-rules'
@@ -34,5 +35,12 @@ export function scopeOptions(fastify: FastifyInstance, prefix = ''): FastifyRegi
 
 /** Begins a scope that was registered with `scopeOptions`. */
 export async function keepHouseRules(scope: FastifyInstance): Promise<void> {
-  if (!scope.hasPlugin(NAME)) await scope.register(plugin)
+  if (scope.hasPlugin(NAME)) return
+  await scope.register(plugin)
+  const { childLoggerFactory: makeChild } = scope
+  // What theirs makes may have left our serializers out.
+  scope.setChildLoggerFactory(function (...given) {
+    return serializing(makeChild.call(this, ...given))
+  })
+  Object.assign(scope, { log: discreet(scope.log) })
 }

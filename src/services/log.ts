@@ -2,12 +2,7 @@
  * How the server logs: one JSON line for each thing, without queries, headers or bodies, and without what a
  * database error quotes of its values. Successful requests are lines at debug.
  */
-import {
-  LogController,
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyServerOptions,
-} from 'fastify'
+import { LogController, type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { randomFillSync } from 'node:crypto'
 import { OutboundError } from '../doors/outbound.ts'
 import { logOfRequest } from './request-log.ts'
@@ -17,11 +12,6 @@ export const serializers = {
   err: (error: unknown) => describeError(error),
   req: ({ method }: { method: string }) => ({ method }),
   res: ({ statusCode }: { statusCode: number }) => ({ statusCode }),
-}
-
-/** A log of somebody else's, told of errors no more than ours is. */
-export function discreet(log: FastifyBaseLogger): FastifyBaseLogger {
-  return log.child({}, { serializers: { err: serializers.err } })
 }
 
 /** What takes lines, each with its end. */

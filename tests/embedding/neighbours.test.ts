@@ -3,7 +3,8 @@ import cookie from '@fastify/cookie'
 import formbody from '@fastify/formbody'
 import view from '@fastify/view'
 import { Eta } from 'eta'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { inspect } from 'node:util'
 import { tokenIntrospection } from 'openid-client'
 import { expect, test } from 'vitest'
 import { createClient, getToken, statusWith } from '../support/clients.ts'
@@ -130,6 +131,58 @@ test('their log shows their own addresses, and of ours none', async () => {
   await (await server.get('/userinfo?access_token=a-secret-token')).text()
   expect(server.output()).toContain('/form?their=query')
   expect(server.output()).not.toMatch(/a-secret|client_id=/)
+})
+
+/** A logger that is no pino: it takes what it is given as it is, and no serializers. */
+function plainLogger(heard: unknown[], more: object = {}): FastifyBaseLogger {
+  const note = (...given: unknown[]): void => void heard.push(structured(given))
+  const methods = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+  return Object.freeze({
+    ...Object.fromEntries(methods.map((method) => [method, note])),
+    level: 'trace',
+    child: (bindings: object) => plainLogger(heard, { ...more, ...bindings }),
+  }) as never
+}
+
+/** All that can be read of it, however deep. */
+const structured = (given: unknown): string => inspect(given, { depth: 8, showHidden: true, getters: true })
+
+async function fails(fastify: FastifyInstance): Promise<void> {
+  const thrown = (): Error =>
+    Object.assign(new Error('Key (email)=(a-secret@shop.example)'), { code: '23505' })
+  fastify.get('/fails/here', async () => {
+    throw thrown()
+  })
+  fastify.get('/fails/told', async (request) => {
+    request.log.error(thrown())
+    request.log.warn({ err: thrown(), req: request }, thrown().message)
+    request.server.log.warn({ err: thrown() }, 'of the server')
+    request.log.child({ more: 'of it' }).info({ req: request, err: thrown() }, 'of a child')
+    return {}
+  })
+}
+
+test.each([
+  ['no pino', (heard: unknown[]) => ({ logger: false, loggerInstance: plainLogger(heard) })],
+  [
+    'a pino whose children take nothing',
+    (heard: unknown[]) => ({
+      logger: { level: 'trace', stream: { write: (line: string) => void heard.push(line) } },
+      childLoggerFactory: (log: FastifyBaseLogger, bindings: object) => log.child(bindings),
+    }),
+  ],
+])('nor does a log that is %s', async (_what, logging) => {
+  const heard: unknown[] = []
+  const own = await startForeignApp({ app: logging(heard), plugins: [fails] })
+  await (await own.get('/authorize?client_id=nobody&state=a-secret-state')).text()
+  await (await own.get('/userinfo?access_token=a-secret-token', bearer('a-secret-header'))).text()
+  await (await own.post('/token', { client_secret: 'a-secret-body' }, { cookie: 'a-secret-cookie' })).text()
+  expect((await own.get('/fails/here')).status).toBe(500)
+  expect((await own.get('/fails/told', bearer('a-secret-header'))).status).toBe(200)
+  const lines = heard.join('\n')
+  const told = ['request failed', 'incoming request', 'of a child', 'of the server', 'refused: 23505']
+  expect(told.filter((text) => !lines.includes(text))).toEqual([])
+  expect(lines.match(/a-secret-?\w*|client_id=/g)).toBeNull()
 })
 
 test('their own trailing slashes: an app that takes both forms for one', async () => {
