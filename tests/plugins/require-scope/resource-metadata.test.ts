@@ -1,6 +1,6 @@
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
-import requireScope from '../../../plugins/require-scope/index.ts'
+import requireScope, { dpop, type RequireScopeOptions } from '../../../plugins/require-scope/index.ts'
 import { bearer, challenge, startApp, startIssuer } from './support.ts'
 
 test('metadata is served at the path-inserted URL and at the root, open to any origin', async () => {
@@ -77,6 +77,80 @@ test("the app's own way to serialize does not reshape it", async () => {
   const response = await app.inject('/.well-known/oauth-protected-resource/v1')
   expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
   expect(response.json()).toMatchObject({ resource })
+})
+
+const RESOURCE = {
+  issuer: 'https://as.example',
+  resource: 'https://api.example/v1',
+  keys: { prefetch: 'lazy' },
+} as const
+
+/** Each registration in a scope of its own, with a route that asks for a scope of this name. */
+async function startScopes(
+  ...given: readonly [scope: string, options: RequireScopeOptions][]
+): Promise<FastifyInstance> {
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  for (const [scope, options] of given)
+    await app.register(async (own) => {
+      await own.register(requireScope, options)
+      own.get(`/${scope}`, { config: { scope } }, async () => scope)
+    })
+  await app.ready()
+  return app
+}
+
+test('a resource of two scopes of an app has one document, with the scopes of both', async () => {
+  const metadata = { resource_name: 'Books', scopes_supported: ['extra', 'read'] }
+  const app = await startScopes(['read', { ...RESOURCE, metadata }], ['write', { ...RESOURCE, metadata }])
+  for (const url of ['/.well-known/oauth-protected-resource/v1', '/.well-known/oauth-protected-resource']) {
+    const { statusCode, ...response } = await app.inject(url)
+    expect([statusCode, response.json()]).toEqual([200, {
+      resource: RESOURCE.resource,
+      resource_name: 'Books',
+      authorization_servers: ['https://as.example'],
+      scopes_supported: ['extra', 'read', 'write'],
+      bearer_methods_supported: ['header'],
+    }])
+  }
+}) // prettier-ignore
+
+test.each<[string, RequireScopeOptions]>([
+  ['authorization_servers', { ...RESOURCE, issuer: 'https://other.example' }],
+  ['resource_name', { ...RESOURCE, metadata: { resource_name: 'Shelves' } }],
+  ['bearer_methods_supported', { ...RESOURCE, queryParameter: true }],
+  [
+    'dpop_signing_alg_values_supported',
+    { ...RESOURCE, senderConstraints: [dpop({ origin: 'https://api.example' })] },
+  ],
+])('and where the two do not agree on %s, the start says so', async (member, other) => {
+  await expect(startScopes(['read', RESOURCE], ['write', other])).rejects.toThrow(
+    `requireScope: https://api.example/v1 is registered twice, with another ${member}: let both say the same, or set metadata: false for one of them`,
+  )
+  const unserved = { ...other, metadata: false } as const
+  const app = await startScopes(['read', RESOURCE], ['write', unserved])
+  expect((await app.inject('/write')).statusCode).toBe(401)
+})
+
+test('resources whose metadata would be at one address end the start, and so does an address of the app', async () => {
+  await expect(startScopes(['read', RESOURCE], ['write', { ...RESOURCE, resource: 'https://b.example/v1' }])).rejects.toThrow(
+    'requireScope: the metadata of https://api.example/v1 and of https://b.example/v1 would be at one address: set metadata: false for one of them',
+  )
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  app.get('/.well-known/oauth-protected-resource/v1', async () => 'theirs')
+  app.register(requireScope, RESOURCE)
+  await expect(app.ready()).rejects.toThrow(
+    'requireScope: /.well-known/oauth-protected-resource/v1 is served already: set metadata: false',
+  )
+}) // prettier-ignore
+
+test('a resource without a path stands at the root, whichever comes first', async () => {
+  const bare = { ...RESOURCE, resource: 'https://api.example' }
+  const app = await startScopes(['read', RESOURCE], ['write', bare])
+  const resourceAt = async (path: string): Promise<string> =>
+    (await app.inject(`/.well-known/oauth-protected-resource${path}`)).json().resource
+  expect([await resourceAt(''), await resourceAt('/v1')]).toEqual([bare.resource, RESOURCE.resource])
 })
 
 test('challenges point to the metadata, and the resource is the audience', async () => {
