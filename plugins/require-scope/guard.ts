@@ -4,6 +4,7 @@ import { assertAccessToken, type AccessToken, type Verifier } from './access-tok
 import { assertAuthenticated, challengeOf, INSUFFICIENT, type Demand } from './authentication.ts'
 import { BearerError, VerificationUnavailable } from './bearer-error.ts'
 import { formatChallenge } from './challenge.ts'
+import { hasOwnErrorHandler } from './error-handler.ts'
 import type { HoldsScope } from './implication.ts'
 import { credentialsOf, presentedToken } from './presentation.ts'
 import { BEARER } from './schemes.ts'
@@ -26,7 +27,7 @@ export const verifiedToken = Symbol('@latchkey/require-scope: verified token')
 /** The parts of a Fastify request that a guard uses, so that one hook fits every route whatever its types. */
 export interface GuardedRequest extends ConstrainedRequest {
   readonly routeOptions: { readonly config: object }
-  readonly server: { readonly errorHandler: { readonly name: string } }
+  readonly server: object
 }
 
 /** The parts of a Fastify reply that a guard uses. */
@@ -154,8 +155,7 @@ function refuse(
     reply.header('www-authenticate', challengesFor(error, request, policy, needs))
   }
   const config = request.routeOptions.config as { [ownErrorHandler]?: boolean }
-  if (config[ownErrorHandler] === true || request.server.errorHandler.name !== 'defaultErrorHandler')
-    throw error
+  if (config[ownErrorHandler] === true || hasOwnErrorHandler(request.server)) throw error
   reply.header('content-type', 'application/json; charset=utf-8')
   // A string, because a response schema of the route must not reshape it.
   reply.send(JSON.stringify(error.body) as never)

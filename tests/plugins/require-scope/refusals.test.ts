@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { BearerError, VerificationUnavailable } from '../../../plugins/require-scope/index.ts'
 import { formatChallenge } from '../../../plugins/require-scope/challenge.ts'
 import { bearer, challenge, startApp, startIssuer } from './support.ts'
@@ -82,6 +82,29 @@ test("the app's own error handler gets the error, with status and headers alread
   expect(response.statusCode).toBe(401)
   expect(response.headers['www-authenticate']).toContain('Bearer realm=')
   expect(response.json()).toEqual({ mine: 'An access token is required' })
+})
+
+test('an error handler is known whatever it is called: their own by the name of the default, and the default by another', async () => {
+  const app = await startApp({ issuer: 'https://as.example', keys: { prefetch: 'lazy' } }, (app) => {
+    app.get('/default', { config: { scope: 'a' } }, async () => 'ok')
+    void app.register(async (own) => {
+      own.setErrorHandler(function defaultErrorHandler(error, _request, reply) {
+        return reply.send({ mine: (error as Error).message })
+      })
+      own.get('/own', { config: { scope: 'a' } }, async () => 'ok')
+      void own.register(async (further) => {
+        further.get('/further', { config: { scope: 'a' } }, async () => 'ok')
+      })
+    })
+  })
+  // As a bundler calls it.
+  const { name } = app.errorHandler
+  Object.defineProperty(app.errorHandler, 'name', { value: 'e' })
+  onTestFinished(() => void Object.defineProperty(app.errorHandler, 'name', { value: name }))
+  const told = { error_description: 'An access token is required' }
+  expect((await app.inject('/default')).json()).toEqual(told)
+  for (const url of ['/own', '/further'])
+    expect((await app.inject(url)).json()).toEqual({ mine: told.error_description })
 })
 
 function errorHandler(error: Error, _request: unknown, reply: { send(body: string): unknown }): void {
