@@ -8,7 +8,11 @@ import type { Actor, Authentication, Binding, Parent } from '../protocol/facts.t
 export interface Granted {
   /** Of the Authorization that it will be: a UUID, good once; a new one by default. A code brings its own. */
   id?: string
-  /** The id of the user whom it stands for. Absent: the client acts for itself, or for another client. */
+  /**
+   * The id of the user whom it stands for, never a name: a UUID, and `invalid_grant` where that is nobody who may sign in. Another text, of
+   * at most 255 characters, is somebody of the plugin's own, whom the server knows nothing of. Absent: the client acts for itself, or for
+   * another client.
+   */
   subject?: string
   /** The client_id of the client that it stands for, where that is another: the `sub`. Then no Authorization is stored. */
   subjectClient?: string

@@ -70,7 +70,10 @@ export function createIssueTransaction(
       const { insert, insertConsented } = authorizations
       if (consent === undefined) {
         if ((await query(insert, insert.values(row))).length === 0)
-          throw new OAuthError('invalid_grant', 'it was used before, or its user may not sign in any more')
+          throw new OAuthError(
+            'invalid_grant',
+            'it was used before, or its user is not there, or may not sign in',
+          )
       } else if ((await query(insertConsented, insertConsented.values({ ...row, consent }))).length === 0)
         throw new OAuthError('invalid_grant', 'what was allowed has been taken back, or was used before')
     }

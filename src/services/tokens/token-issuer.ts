@@ -26,7 +26,7 @@ import { createOpaqueToken } from './opaque-tokens.ts'
 import type { ParentClaims } from './parent-claims.ts'
 import type { Parents } from './parents.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
-import type { SubjectOf } from './subjects.ts'
+import { assertSubject, type SubjectOf } from './subjects.ts'
 
 export interface TokenIssuer {
   /** The token response of RFC 6749 §5.1. Throws `OAuthError`; nothing is spent then. */
@@ -118,6 +118,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
 
   /** As it stands now. Throws what policies say. */
   async function allowed(given: Granted, call: Call): Promise<Granted> {
+    assertSubject(given)
     const shown = givenBeside.reviewGranted(await named(given), call.client)
     for (const policy of doors.all('policy')) await policy(shown, call)
     return shown

@@ -1,5 +1,6 @@
 /** What a grant establishes, and what becomes of it: in the tokens, stored with the Authorization, and there again later. */
 import { decodeJwt } from 'jose'
+import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import type { Granted } from '../../../src/doors/facts.ts'
@@ -7,6 +8,7 @@ import { createUuid } from '../../../src/protocol/uuid.ts'
 import { createClient, introspect, type TestClient } from '../../support/clients.ts'
 import { type Answer, createFactsGrant, FACTS_GRANT, refreshed } from '../../support/facts-grant.ts'
 import { addKeyConstraint } from '../../support/key-constraint.ts'
+import { bearer } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
 import { authorize, exchange, SEED, type Tokens } from '../../support/sign-in.ts'
 
@@ -135,6 +137,25 @@ test.each(formats)('who stands for another client has no Authorization (%s)', as
   expect(authorization).toBeUndefined()
   expect(await server.database.query('select id from authorizations')).toHaveLength(before.length)
 })
+
+test.each(formats)('a subject is a user of ours, or somebody of the plugin; nobody else is any (%s)', async (_format, client) => {
+  const tokens = await get(client, { subject: 'ann@elsewhere', scopes: new Set(['openid', 'read']) })
+  expect(decodeJwt(String(tokens['id_token'])).sub).toBe('ann@elsewhere')
+  expect(await introspect(server, client, String(tokens['access_token']))).toMatchObject({ active: true, sub: 'ann@elsewhere' })
+  expect((await server.get('/userinfo', bearer(String(tokens['access_token'])))).status).toBe(401)
+  expect(await get(client, { subject: createUuid() })).toMatchObject({
+    status: 400,
+    error: 'invalid_grant',
+    error_description: 'it was used before, or its user is not there, or may not sign in',
+  })
+  for (const subject of ['a\0b', '\ud800', randomBytes(2000).toString('hex'), 'a'.repeat(256)])
+    expect(await get(client, { subject })).toMatchObject({
+      status: 400,
+      error: 'invalid_grant',
+      error_description: 'nobody can be called what the grant calls its subject',
+    })
+  expect(await get(client, { subject: 'a'.repeat(255) })).toMatchObject({ status: 200 })
+}) // prettier-ignore
 
 test.each(formats)(
   'nothing is granted for a user who is disabled, is leaving, or gone (%s)',
