@@ -15,7 +15,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { REGISTRATION_TOKENS } from '../../src/services/registration/registration-tokens.ts'
+import { REGISTRATION_TOKENS } from '../../src/services/registration/keyed-hash.ts'
 import { addAdminInitialTokens } from './admin-initial-tokens.ts'
 
 const PATH = '/register'

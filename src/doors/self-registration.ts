@@ -33,7 +33,7 @@ export interface Registration {
   readonly client_id: string
   /** Seconds since the epoch. */
   readonly client_id_issued_at: number
-  /** The one time that it is made. */
+  /** Where it is made. */
   readonly client_secret?: string
   /** With the secret: it does not expire. */
   readonly client_secret_expires_at?: 0
@@ -47,13 +47,22 @@ export interface Registration {
 export interface SelfRegistration {
   /** Registers a new client, under a client_id that is made for it. `allowance` of its own takes the place of the door's. */
   create(metadata: unknown, allowance?: SelfRegistrationAllowance): Promise<Registration>
-  /** Without its secret; null where there is none by this door. */
-  find(clientId: string): Promise<Registration | null>
+  /**
+   * Without its secret, but for one that `replace` made for the same `shown`; null where there is none by this door. Throws `TypeError`
+   * for a `shown` that is no text.
+   */
+  find(clientId: string, shown?: string): Promise<Registration | null>
   /**
    * The registration is this from now on, all of it (RFC 7592 §2.2): `metadata` names the `client_id`. `access_denied` (403)
-   * where an administrator has set members that clients may not set by themselves.
+   * where an administrator has set members that clients may not set by themselves. A secret that this makes follows from `shown`, by which
+   * the app has proven who it is: it is told again to whoever shows that again, as the answer was lost. Without `shown` it is told once.
    */
-  replace(clientId: string, metadata: unknown, allowance?: SelfRegistrationAllowance): Promise<Registration>
+  replace(
+    clientId: string,
+    metadata: unknown,
+    allowance?: SelfRegistrationAllowance,
+    shown?: string,
+  ): Promise<Registration>
   /** With its tokens; false where there is none by this door. `access_denied` as for `replace`. */
   delete(clientId: string): Promise<boolean>
 }

@@ -207,6 +207,9 @@ test('who becomes public loses the secret, and gets a new one when it is confide
   await manage('PUT', client, { ...wanted, token_endpoint_auth_method: 'none' })
   const again = await manage('PUT', client, { ...wanted, token_endpoint_auth_method: 'client_secret_basic' })
   expect(again.body.client_secret).toMatch(/^lks_/)
+  // As who lost that answer asks, at either process.
+  for (const server of [one, two])
+    expect((await manage('GET', client, undefined, tokenOf(client), server)).body).toEqual(again.body)
   const answer = await authorize(one, { client_id: client.client_id })
   expect((await exchangeAs(client, answer.get('code')!)).status).toBe(401)
   expect((await exchangeAs(again.body, answer.get('code')!)).status).toBe(200)

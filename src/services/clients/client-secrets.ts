@@ -22,6 +22,8 @@ export interface StoredSecret {
 
 /** A new secret, as it is stored. */
 export interface NewSecret {
+  /** Of its row, where it follows from that. */
+  readonly id?: string
   readonly hash: string
   readonly sealed: string | null
 }

@@ -12,6 +12,7 @@ import type { HashingQueue } from '../hashing/hashing-queue.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import type { FindServerSecret } from '../keys/server-secrets.ts'
 import { createInitialTokens, type InitialTokens } from '../registration/initial-tokens.ts'
+import { createKeyedHash } from '../registration/keyed-hash.ts'
 import { createRegistrationTokens, type RegistrationTokens } from '../registration/registration-tokens.ts'
 import { createApplyStatement } from '../registration/software-statements.ts'
 import { createEndUnused } from '../registration/unused-registrations.ts'
@@ -82,6 +83,7 @@ export function createClientServices(options: ClientServicesOptions): ClientServ
       changes,
       finder: clients,
       secrets,
+      keyed: createKeyedHash(secret),
       policies,
       applyStatement: createApplyStatement(config, clientKeys),
     }),

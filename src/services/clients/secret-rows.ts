@@ -5,7 +5,8 @@ import { ClientSecret, type Client } from '../../entities/client.ts'
 import { isUsable, type NewSecret } from './client-secrets.ts'
 
 export function addSecret(em: EntityManager, client: Client, secret: NewSecret): void {
-  em.create(ClientSecret, { id: randomUUID(), client, ...secret }, { persist: true })
+  const { id = randomUUID(), hash, sealed } = secret
+  em.create(ClientSecret, { id, client, hash, sealed }, { persist: true })
 }
 
 /** Of those before the one that is right, how many work beside it. */

@@ -24,7 +24,8 @@ import { TOKEN_INTROSPECTION } from './served-client.ts'
 import { unknownClient, type ClientChanges, type WantedClient } from './client-changes.ts'
 import { type ClientFinder, lockWithSecrets } from './client-finder.ts'
 import type { ClientPolicies } from './client-policies.ts'
-import { isUsable, type ClientSecrets, type StoredSecret } from './client-secrets.ts'
+import { clientSecretOf, isUsable, type ClientSecrets, type StoredSecret } from './client-secrets.ts'
+import type { KeyedHash } from '../registration/keyed-hash.ts'
 import type { ApplyStatement } from '../registration/software-statements.ts'
 import type { ParseOpenMetadata } from './open-metadata.ts'
 
@@ -35,6 +36,7 @@ interface SelfRegistrationServices {
   changes: ClientChanges
   finder: Pick<ClientFinder, 'hasSecret'>
   secrets: ClientSecrets
+  keyed: KeyedHash
   policies: ClientPolicies
   applyStatement: ApplyStatement
 }
@@ -50,8 +52,8 @@ const OPTIONS: Shape<SelfRegistrationOptions> = {
 /** `name` is the door's own. Throws `ConfigError` where it is taken, or the options give too much. */
 export type OpenSelfRegistration = (name: string, options: SelfRegistrationOptions) => SelfRegistration
 
-/** The secret of a client of this method: the same for whoever asks again. */
-type SecretFor = (method: string | null | undefined) => Promise<string>
+/** The secret of a client of this method, in the row with this id: the same for whoever asks again. */
+type SecretFor = (method: string | null | undefined, id: string) => Promise<string>
 
 /**
  * With what is stored beside the client, all or nothing; `along` may run again.
@@ -63,14 +65,14 @@ export interface OwnSelfRegistration extends SelfRegistration {
     allowance?: SelfRegistrationAllowance,
     along?: (em: EntityManager, clientId: string) => Promise<void>,
   ): Promise<Registration>
-  /** Told with its secret where that is what `secretFor` gives: by an answer that was lost, nobody was told of it. */
-  find(clientId: string, secretFor?: SecretFor): Promise<Registration | null>
-  /** `secretFor` gives what it has from now on where it had none that fits, by default a new one each time. */
+  /** Told with its secret where that is what `shown` gives: by an answer that was lost, nobody was told of it. */
+  find(clientId: string, shown?: string | SecretFor): Promise<Registration | null>
+  /** `shown` gives what it has from now on where it had none that fits, by default a new one each time. */
   replace(
     clientId: string,
     metadata: unknown,
     allowance?: SelfRegistrationAllowance,
-    secretFor?: SecretFor,
+    shown?: string | SecretFor,
   ): Promise<Registration>
 }
 
@@ -98,23 +100,40 @@ export function createSelfRegistrations(services: SelfRegistrationServices): Ope
 function createSelfRegistration(
   registrar: string,
   options: SelfRegistrationOptions,
-  { database, parse, changes, finder, secrets, policies, applyStatement }: SelfRegistrationServices,
+  { database, parse, changes, finder, secrets, keyed, policies, applyStatement }: SelfRegistrationServices,
 ): OwnSelfRegistration {
-  /** With the secret, where `secretFor` its method is theirs. */
-  async function find(clientId: string, secretFor?: SecretFor): Promise<Registration | null> {
+  /** One that nobody can ask for again, unless something was shown that it follows from. */
+  function secretFrom(clientId: string, shown: string | SecretFor | undefined): SecretFor {
+    if (typeof shown === 'function') return shown
+    if (shown !== undefined && (typeof shown !== 'string' || shown === ''))
+      throw new TypeError(`what an app of ${registrar} has shown must be a text`)
+    if (shown !== undefined)
+      return async (method, id) =>
+        clientSecretOf(
+          await keyed('sha512', ['client secret of', registrar, clientId, id, shown].join('\0')),
+          method,
+        )
+    let made: string | undefined
+    return async (method) => (made ??= secrets.generate(method))
+  }
+
+  async function find(clientId: string, shown?: string | SecretFor): Promise<Registration | null> {
+    const secretFor = shown === undefined ? undefined : secretFrom(clientId, shown)
     const row = clientId === '' ? null : await findClientRow(database, clientId)
     if (row?.registrar !== registrar) return null
     const issuedAt = Math.floor(row.createdAt.getTime() / 1000)
     const registration = { ...onTheWire(row), client_id: clientId, client_id_issued_at: issuedAt }
-    const secret = await secretFor?.(row.tokenEndpointAuthMethod)
-    if (secret === undefined || (await secrets.verify(secret, row.secrets, Date.now())) === undefined)
-      return registration
-    return { ...registration, client_secret: secret, client_secret_expires_at: 0 }
+    for (const stored of secretFor === undefined ? [] : row.secrets) {
+      const secret = await secretFor!(row.tokenEndpointAuthMethod, stored.id)
+      if ((await secrets.verify(secret, [stored], Date.now())) !== undefined)
+        return { ...registration, client_secret: secret, client_secret_expires_at: 0 }
+    }
+    return registration
   }
 
   /** As it is now. */
-  async function told(clientId: string, secret: string | undefined): Promise<Registration> {
-    const registration = await find(clientId, secret === undefined ? undefined : async () => secret)
+  async function told(clientId: string, secretFor: SecretFor | undefined): Promise<Registration> {
+    const registration = await find(clientId, secretFor)
     if (registration === null) throw unknownClient()
     return registration
   }
@@ -158,20 +177,17 @@ function createSelfRegistration(
       await asItself(clientId, async () =>
         changes.add(wanted, { along: async (em) => along?.(em, clientId) }),
       )
-      return told(clientId, secret)
+      return told(clientId, secret === undefined ? undefined : async () => secret)
     },
-    async replace(
-      clientId,
-      metadata,
-      allowance = options,
-      secretFor = async (method) => secrets.generate(method),
-    ) {
+    async replace(clientId, metadata, allowance = options, shown) {
+      const secretFor = secretFrom(clientId, shown)
       const { client_id, client_secret, ...said } = isObject(metadata) ? (metadata as Naming) : {}
       await assertNamed(clientId, { client_id, client_secret })
       const known = (await find(clientId))?.['software_statement']
       const client = await parse(clientId, await applyStatement(said, known), allowance)
       const isSecret = policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)
-      const secret = await secretFor(client.tokenEndpointAuthMethod)
+      const id = randomUUID()
+      const secret = await secretFor(client.tokenEndpointAuthMethod, id)
       const hash = await secrets.hash(secret)
       const want = (had: StoredClient, hadSecrets: readonly StoredSecret[]): WantedClient => {
         if (had.registrar !== registrar) throw unknownClient()
@@ -180,10 +196,11 @@ function createSelfRegistration(
         const keeps = hadSecrets.some((one) => isUsable(one, client.tokenEndpointAuthMethod))
         const made = isSecret && !keeps ? secret : undefined
         const wanted = { client: { ...client, registrar }, withoutSecret: !isSecret }
-        return { ...wanted, secret: secrets.toStore(client, made, hash) }
+        const stored = secrets.toStore(client, made, hash)
+        return { ...wanted, secret: stored && { ...stored, id } }
       }
       await asItself(clientId, async () => changes.alter(clientId, want))
-      return told(clientId, secret)
+      return told(clientId, secretFor)
     },
     delete: async (clientId) =>
       asItself(clientId, async () =>

@@ -3,7 +3,6 @@
  * a lost answer locks nobody out. The next follows from the one before under a secret of ours, so whoever asks twice is told the same.
  */
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { createHmac, type KeyObject } from 'node:crypto'
 import { type Allowance, Registration } from '../../entities/registration.ts'
 import { hashOf, isSameHash } from '../../protocol/handle.ts'
 import { randomText } from '../../protocol/random.ts'
@@ -11,6 +10,7 @@ import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/registrations.ts'
 import { clientSecretOf } from '../clients/client-secrets.ts'
 import type { FindServerSecret } from '../keys/server-secrets.ts'
+import { createKeyedHash } from './keyed-hash.ts'
 
 /** By which scanners find a leaked one. */
 const PREFIX = 'lkr_'
@@ -33,20 +33,9 @@ export interface Used {
   secretFor(method: string | null | undefined): Promise<string>
 }
 
-/** The server's secret that makes each token of the one before. */
-export const REGISTRATION_TOKENS = 'registration-tokens'
-
 /** @internal */
 export function createRegistrationTokens(database: Database, secret: FindServerSecret): RegistrationTokens {
-  let key: Promise<KeyObject> | undefined
-
-  async function keyed(algorithm: 'sha256' | 'sha512', text: string): Promise<Buffer> {
-    key ??= secret(REGISTRATION_TOKENS)
-    key.catch(() => (key = undefined))
-    return createHmac(algorithm, await key)
-      .update(text)
-      .digest()
-  }
+  const keyed = createKeyedHash(secret)
 
   const nextOf = async (token: string): Promise<string> =>
     PREFIX + (await keyed('sha256', token)).toString('base64url')

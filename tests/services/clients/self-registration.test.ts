@@ -225,6 +225,42 @@ test('by whom it knows people stays: not the sector of another app, nor another 
   expect(await plain.replace(id, same)).toMatchObject({ redirect_uris: same.redirect_uris })
 })
 
+test('a secret that a replacement makes is told again to who shows the same, and to nobody else', async () => {
+  const { client_id } = await plain.create({ redirect_uris: [URI], token_endpoint_auth_method: 'none' })
+  const wanted = (token_endpoint_auth_method: string) => ({
+    client_id,
+    redirect_uris: [URI],
+    token_endpoint_auth_method,
+  })
+  const basic = wanted('client_secret_basic')
+  // The same form twice, and at once.
+  const answers = await Promise.all([1, 2].map(() => plain.replace(client_id, basic, undefined, 'token 1')))
+  const { client_secret: secret } = answers[0]!
+  expect(secret).toMatch(/^lks_[\w-]{43}$/)
+  const again = await plain.replace(client_id, basic, undefined, 'token 1')
+  for (const told of [...answers, again, await plain.find(client_id, 'token 1')])
+    expect(told).toMatchObject({ client_secret: secret, client_secret_expires_at: 0 })
+  const others = [
+    await plain.replace(client_id, basic, undefined, 'token 2'),
+    await plain.replace(client_id, basic),
+    await plain.find(client_id, 'token 2'),
+    await plain.find(client_id),
+  ]
+  for (const told of others) expect(told).not.toHaveProperty('client_secret')
+  expect(await server.oauth.checkSecret(await server.oauth.findClient(client_id), secret!)).toBe(true)
+
+  // One that has ended comes never again, whatever is shown.
+  await plain.replace(client_id, wanted('none'), undefined, 'token 1')
+  expect(await plain.find(client_id, 'token 1')).not.toHaveProperty('client_secret')
+  const { client_secret: next } = await plain.replace(client_id, basic, undefined, 'token 1')
+  expect(next).not.toBe(secret)
+  const longer = await plain.replace(client_id, wanted('client_secret_jwt'), undefined, 'token 1')
+  expect(longer.client_secret).toMatch(/^lks_[\w-]{86}$/)
+  expect(await plain.find(client_id, 'token 1')).toMatchObject({ client_secret: longer.client_secret })
+  for (const shown of ['', 5])
+    await expect(plain.find(client_id, shown as string)).rejects.toThrow('must be a text')
+})
+
 test('no more than so many come by a door', async () => {
   const [first] = [await few.create({ redirect_uris: [URI] }), await few.create({ redirect_uris: [URI] })]
   const third = few.create({ redirect_uris: [URI] })

@@ -49,7 +49,7 @@ export default async function registration({ oauth }: { oauth: OAuth }): Promise
   /** What the token is of; the same refusal where there is no such client, so that nobody learns that. */
   async function authenticate(call: OpenCall): Promise<Registration> {
     const { client_id: id = '' } = call.path
-    const found = await clients.find(id)
+    const found = await clients.find(id, bearerOf(call))
     const expected = found === null ? undefined : await tokenOf(found)
     if (found === null || !isRight(bearerOf(call), expected)) throw refused(call)
     return found
@@ -99,7 +99,8 @@ export default async function registration({ oauth }: { oauth: OAuth }): Promise
     method: 'PUT',
     async handle(_parameters, call) {
       const { client_id: id } = await authenticate(call)
-      return told(await clients.replace(id, call.body))
+      // With what was shown, so that a secret is told again to who lost the answer.
+      return told(await clients.replace(id, call.body, undefined, bearerOf(call)))
     },
   })
   oauth.registerEndpoint({
