@@ -24,7 +24,7 @@ export interface SelfRegistrationAllowance {
 }
 
 export interface SelfRegistrationOptions extends SelfRegistrationAllowance {
-  /** How many clients there may be by this door; who comes when there are so many is refused, but for those of one moment. */
+  /** How many clients there may be by this door; who comes when there are so many is refused, over all processes. */
   readonly most: number
 }
 

@@ -5,6 +5,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { randomUUID } from 'node:crypto'
 import { ConfigError } from '../../config.ts'
+import { Client } from '../../entities/client.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type {
   Registration,
@@ -19,6 +20,7 @@ import { isObject } from '../../protocol/json.ts'
 import { sectorIdentifier } from '../../protocol/sector-identifier.ts'
 import { findClientRow, statements } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'
+import { takeTurn } from '../../store/registration-turns.ts'
 import { actAs } from '../audit/origin.ts'
 import { TOKEN_INTROSPECTION } from './served-client.ts'
 import { unknownClient, type ClientChanges, type WantedClient } from './client-changes.ts'
@@ -138,13 +140,16 @@ function createSelfRegistration(
     return registration
   }
 
+  /** For who would be refused anyway: nobody waits for them. */
   async function assertRoom(): Promise<void> {
     const [row] = await database.query(statements.registeredBy, [registrar, options.most])
-    if ((row?.count ?? 0) >= options.most)
-      throw new OAuthError('temporarily_unavailable', 'too many apps have registered themselves', {
-        status: 429,
-        retryAfter: 3600,
-      })
+    if ((row?.count ?? 0) >= options.most) throw tooMany()
+  }
+
+  /** In the transaction that has inserted one more, of which no other sees the rest any more. */
+  async function assertFits(em: EntityManager): Promise<void> {
+    await takeTurn(em, registrar)
+    if ((await em.count(Client, { registrar })) > options.most) throw tooMany()
   }
 
   /** What names the client in its own metadata (RFC 7592 §2.2), which nobody may change. */
@@ -175,7 +180,12 @@ function createSelfRegistration(
       const { clientId } = client
       const wanted = { client: { ...client, registrar }, secret: secrets.toStore(client, secret, hash) }
       await asItself(clientId, async () =>
-        changes.add(wanted, { along: async (em) => along?.(em, clientId) }),
+        changes.add(wanted, {
+          async along(em) {
+            await assertFits(em)
+            await along?.(em, clientId)
+          },
+        }),
       )
       return told(clientId, secret === undefined ? undefined : async () => secret)
     },
@@ -217,6 +227,13 @@ interface Naming {
   readonly client_id?: unknown
   readonly client_secret?: unknown
   readonly [member: string]: unknown
+}
+
+function tooMany(): OAuthError {
+  return new OAuthError('temporarily_unavailable', 'too many apps have registered themselves', {
+    status: 429,
+    retryAfter: 3600,
+  })
 }
 
 async function asItself<T>(clientId: string, work: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import * as openidClient from 'openid-client'
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { basic, bearer } from '../../support/requests.ts'
-import { startServer } from '../../support/server.ts'
+import { startBeside, startServer } from '../../support/server.ts'
 import { authorize, goThrough, REDIRECT_URI, SEED } from '../../support/sign-in.ts'
 import { createUserAgent } from '../../support/user-agent.ts'
 
@@ -434,6 +434,21 @@ test('an open door is bounded: for one network, and for all; and tokens go befor
   expect((await come(token)).status).toBe(201)
   const full = await come(token)
   expect([full.status, full.headers.get('retry-after')]).toEqual([429, '3600'])
+})
+
+test('of those who come to two processes at once, no more register than there may be', async () => {
+  const few = { OIDC_REGISTRATION: 'open', OIDC_REGISTRATION_MOST: 3, OIDC_REGISTRATION_AT_ONCE: 100 }
+  const one = await startServer(few, { seed: SEED })
+  const both = [one, await startBeside(one)]
+  const headers = { 'content-type': 'application/json' }
+  const come = async (at: number) =>
+    both[at % 2]!.request('/register', { method: 'POST', headers, body: JSON.stringify(METADATA) })
+  const statuses = (await Promise.all(Array.from({ length: 16 }, (_, at) => come(at)))).map(
+    ({ status }) => status,
+  )
+  expect(statuses.filter((status) => status !== 429)).toEqual([201, 201, 201])
+  const registered = await one.database.query('select from clients where registrar is not null')
+  expect(registered).toHaveLength(3)
 })
 
 test('an app changes its registration so often, and no more; it is read and deleted all the same', async () => {
