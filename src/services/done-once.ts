@@ -2,6 +2,8 @@
  * What a form has just done that does it once, and in which browser: noted by the transaction that does it, so that a form that is sent twice, also
  * where the first answer was lost, is answered as the first one was.
  */
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { Artifact } from '../entities/artifact.ts'
 import { statements } from '../store/artifacts.ts'
 import type { Query } from '../store/statement.ts'
 import type { ArtifactStore } from './artifact-store.ts'
@@ -16,6 +18,8 @@ export interface SentForm {
 export interface DoneOnce<Value extends object> {
   /** In the transaction of `query`, which does it. */
   note(query: Query, sent: SentForm, value: Value): Promise<void>
+  /** The same by an entity manager. */
+  noteBy(em: EntityManager, sent: SentForm, value: Value): Promise<void>
   /** Null where this browser has not done it within the last minute. */
   find(sent: SentForm): Promise<Value | null>
 }
@@ -33,6 +37,11 @@ export function createDoneOnce<Value extends object>(
   return {
     async note(query, sent, value) {
       await query(statements.put, [box.hash(handleOf(sent)), kind, value, LIFETIME])
+    },
+    async noteBy(em, sent, value) {
+      const expiresAt = new Date(Date.now() + LIFETIME * 1000)
+      // In the place of one that is dead.
+      await em.upsert(Artifact, { kind, hash: box.hash(handleOf(sent)), value: { ...value }, expiresAt })
     },
     find: async (sent) => kept.get(handleOf(sent)),
   }

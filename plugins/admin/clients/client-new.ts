@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import { Type } from '../../../src/protocol/schema.ts'
 import { isUuid } from '../../../src/protocol/uuid.ts'
+import type { AlongNew } from '../../../src/services/clients/client-registry.ts'
+import { createDoneOnce } from '../../../src/services/done-once.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
@@ -22,6 +24,7 @@ const isAskedOf = (type: string, field: string): boolean =>
 
 export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
   const { oauth, kernel, serve, uri } = area
+  const registered = createDoneOnce<{ client: string; tellsSecret: boolean }>(kernel, 'admin-new-client')
   const isServed = (grant: string | undefined): boolean =>
     grant === undefined || servedGrantTypes(kernel.doors).has(grant)
 
@@ -80,21 +83,28 @@ export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
       // That of the form, where none is chosen: a form that is sent twice makes one client.
       const ownId = chosen === '' && isUuid(newId) ? newId : null
       const handle = shownOnce.handleOf(administrator, call.wire)
+      const sent = { form: JSON.stringify(call.wire), browser: administrator.session.sid }
+      const along: AlongNew = async (em, client, tellsSecret) =>
+        registered.noteBy(em, sent, { client, tellsSecret })
       const result = await attempt(values, async () =>
-        oauth.clients.create({ ...membersOf(values), client_id: chosen || ownId }),
+        oauth.clients.create({ ...membersOf(values), client_id: chosen || ownId }, { along }),
       )
-      if ('errors' in result && 'client_id' in (result.errors as Errors)) {
-        if (await shownOnce.untilPut(handle))
-          return call.reply.redirect(uri('/client/secret', { handle }), 303)
-        // Nothing is left to be shown of it.
-        if (ownId !== null) return call.reply.redirect(uri('/client', { client_id: ownId }), 303)
+      const toSecret = () => call.reply.redirect(uri('/client/secret', { handle }), 303)
+      const toClient = (id: string) =>
+        call.reply.redirect(uri('/client', { client_id: id, saved: 'yes' }), 303)
+      if ('errors' in result) {
+        const errors = result.errors as Errors
+        const made = 'client_id' in errors ? await registered.find(sent) : null
+        if (made?.tellsSecret === true && (await shownOnce.untilPut(handle))) return toSecret()
+        if (made !== null) return toClient(made.client)
+        // Sent again later: nothing is left to be shown of it.
+        if ('client_id' in errors && ownId !== null) return toClient(ownId)
+        return show(call, type, values, { errors })
       }
-      if ('errors' in result) return show(call, type, values, { errors: result.errors as Errors })
       const { client_id: clientId = '', client_secret: secret } = result
-      if (secret === undefined)
-        return call.reply.redirect(uri('/client', { client_id: clientId, saved: 'yes' }), 303)
+      if (secret === undefined) return toClient(clientId)
       await shownOnce.put(clientId, secret, administrator, handle)
-      return call.reply.redirect(uri('/client/secret', { handle }), 303)
+      return toSecret()
     },
     again: async ({ type = '' }, call) => show(call, type, typedIn(call.wire), { notice: LOOK_AGAIN }),
   })

@@ -42,6 +42,16 @@ export interface Rotation extends Judged {
   former?: string | undefined
 }
 
+export interface Registering extends Strictness {
+  /** Whether one that needs a secret, of which none is given, gets one that is generated. Default true. */
+  generateSecret?: boolean
+  /** @internal What goes with it. */
+  along?: AlongNew
+}
+
+/** @internal What goes with a new client, in its transaction, which may run again; whether a secret of it is told. */
+export type AlongNew = (em: EntityManager, clientId: string, tellsSecret: boolean) => Promise<void>
+
 /**
  * Nothing was done: the secret was replaced meanwhile.
  * @internal
@@ -58,7 +68,7 @@ export interface ClientRegistry extends ClientFinder {
    * this once, and never again; with `generateSecret: false` it stays without, and cannot authenticate yet.
    * Throws `OAuthError` (`invalid_client_metadata`, `invalid_redirect_uri`).
    */
-  create(metadata: unknown, options?: { generateSecret?: boolean } & Strictness): Promise<ClientInformation>
+  create(metadata: unknown, options?: Registering): Promise<ClientInformation>
   /** Throws as `create` would, and stores nothing; what nothing serves is returned, not warned of. */
   check(metadata: unknown): Promise<Unserved[]>
   /** Stores what was assigned to a client that `find` or `create` returned; the next token has it. */
@@ -123,7 +133,7 @@ export function createClientRegistry({
 
   async function create(
     input: unknown,
-    { generateSecret = true, strict = false, isServed }: { generateSecret?: boolean } & Strictness = {},
+    { generateSecret = true, strict = false, isServed, along }: Registering = {},
   ): Promise<ClientInformation> {
     const members = parse(input)
     const clientId = members.client_id ?? randomUUID()
@@ -138,7 +148,11 @@ export function createClientRegistry({
     const secret = members.client_secret ?? generated
     const hash = secret === undefined ? undefined : await secrets.hash(secret)
     const wanted = { client, secret: secrets.toStore(client, secret, hash) }
-    const registered = await changes.add(wanted, { isServed, isNamed: members.client_id !== undefined })
+    const registered = await changes.add(wanted, {
+      isServed,
+      isNamed: members.client_id !== undefined,
+      along: async (em) => along?.(em, clientId, generated !== undefined),
+    })
     tellOfScopes()
     return { ...registered, ...(generated === undefined ? {} : { client_secret: generated }) }
   }

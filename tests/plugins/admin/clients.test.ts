@@ -115,7 +115,28 @@ test.each(['', 'chosen-twice'])('by a form that is sent twice, one client is reg
   expect(await clients.hasSecret(clientId, textOf(shown, 'client-secret')!)).toBe(true)
   expect(await server.database.query('select from audit_events where type = $1 and details::text like $2', ['client.registered', `%${name}"%`])).toHaveLength(1)
   // Once it was seen, it is not shown again.
-  expect((await send()).join()).not.toContain('handle')
+  const again = await send()
+  expect([again[0], again.join()]).toEqual([303, expect.not.stringContaining('handle')])
+}) // prettier-ignore
+
+test.each(['', 'public-twice'])('by a form that is sent twice, one client without a secret is registered, and each answer leads to it: %j', async (chosen) => {
+  const { action, fields } = findForm(await agent.get(`${server.url}/admin/clients/new?type=app`), 'client')!
+  const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
+  const send = async () => {
+    const form = { ...fields, client_id: chosen, client_name: 'Public twice', redirect_uris: URI }
+    const { status, headers } = await server.post(action, form, { cookie, origin: server.url })
+    return [status, headers.get('location')!] as const
+  }
+  const [one, other] = await Promise.all([send(), send()])
+  expect([one[0], other, await send()]).toEqual([303, one, one])
+  const shown = await agent.get(`${server.url}${one[1]}`)
+  expect([shown.status, shown.body.includes('Public twice')]).toEqual([200, true])
+  // Another form, which names what somebody has by now.
+  const taken = await agent.submit(await agent.get(`${server.url}/admin/clients/new?type=app`), 'client', {
+    client_id: new URL(one[1], server.url).searchParams.get('client_id')!,
+    redirect_uris: URI,
+  })
+  expect([taken.status, textOf(taken, 'client_id-error')]).toEqual([400, 'Is already registered.'])
 }) // prettier-ignore
 
 test('a secret is replaced once by a form that is sent twice, and either answer leads to the new one', async () => {
