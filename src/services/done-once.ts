@@ -16,8 +16,8 @@ export interface SentForm {
 }
 
 export interface DoneOnce<Value extends object> {
-  /** In the transaction of `query`, which does it. */
-  note(query: Query, sent: SentForm, value: Value): Promise<void>
+  /** In the transaction of `query`, which does it. False where it was noted within the last minute, or is at this moment: then it is not to be done. */
+  note(query: Query, sent: SentForm, value: Value): Promise<boolean>
   /** The same by an entity manager. */
   noteBy(em: EntityManager, sent: SentForm, value: Value): Promise<void>
   /** Null where this browser has not done it within the last minute. */
@@ -36,7 +36,7 @@ export function createDoneOnce<Value extends object>(
   const handleOf = ({ form, browser }: SentForm): string => `${browser} ${form}`
   return {
     async note(query, sent, value) {
-      await query(statements.put, [box.hash(handleOf(sent)), kind, value, LIFETIME])
+      return (await query(statements.put, [box.hash(handleOf(sent)), kind, value, LIFETIME])).length > 0
     },
     async noteBy(em, sent, value) {
       const expiresAt = new Date(Date.now() + LIFETIME * 1000)

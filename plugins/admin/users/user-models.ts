@@ -58,8 +58,8 @@ export interface UserPage {
   hasPassword: boolean
   /** What plugins add: templates without a title, each with what it reads. */
   parts: readonly { part: string; model: object }[]
-  /** Each null where it cannot be done now. */
-  passwordLink: FormTarget | null
+  /** Each null where it cannot be done now; `newId` tells the form of one page from that of another. */
+  passwordLink: (FormTarget & { newId: string }) | null
   resetFactors: FormTarget | null
   disable: FormTarget | null
   enable: FormTarget | null

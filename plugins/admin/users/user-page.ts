@@ -2,6 +2,7 @@
  * `/admin/user`: one user, to look at and to change. What may be done to them, beside what is known of them, is in
  * `user-actions.ts` and `user-password.ts`.
  */
+import { randomUUID } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { message, type Words } from '../../../src/protocol/message.ts'
@@ -98,7 +99,7 @@ export async function showUser(
     version: versionOf(user),
     hasPassword: await area.oauth.users.canSignInByPassword(username),
     parts: parts.filter((one): one is { part: string; model: object } => one.model !== null),
-    passwordLink: disabled ? null : target('/user/password-link'),
+    passwordLink: disabled ? null : { ...target('/user/password-link'), newId: randomUUID() },
     resetFactors: (await area.oauth.users.hasFactors(id)) ? target('/user/reset-factors') : null,
     disable: disabled ? null : target('/user/disable'),
     enable: disabled ? target('/user/enable') : null,

@@ -5,6 +5,9 @@
 import type { FastifyReply } from 'fastify'
 import { message } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
+import { isUuid } from '../../../src/protocol/uuid.ts'
+import { createDoneOnce, type SentForm } from '../../../src/services/done-once.ts'
+import type { Query } from '../../../src/store/statement.ts'
 import type { User } from '../../../src/services/users/user.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { OwnArea } from '../area.ts'
@@ -15,7 +18,10 @@ import { attempt } from './user-form.ts'
 const MAKE = '/user/password-link'
 const SHOW = '/user/link'
 const NOBODY = message('This user may not sign in.')
-const Id = Type.Object({ id: Type.Optional(Type.String()) })
+const Text = Type.Optional(Type.String())
+
+/** By the same form. */
+class MadeBefore extends Error {}
 
 export interface HandOver {
   /** Makes a link for the user and leads to the page that shows it; for a form that makes one user alone, which may come twice. */
@@ -26,14 +32,28 @@ export interface HandOver {
 
 export function addPasswordLinks(area: OwnArea, shownOnce: ShownOnce): HandOver {
   const { kernel, serve, uri, userUri } = area
+  const made = createDoneOnce(kernel, 'admin-made-password-link')
 
   const toShown = ({ reply }: PageCall, handle: string): FastifyReply =>
     reply.redirect(uri(SHOW, { handle }), 303)
   const handleOf = ({ request, wire }: PageCall): string =>
     shownOnce.handleOf(area.administratorOf(request), wire)
 
-  async function handOver(call: PageCall, user: User, of?: string): Promise<FastifyReply> {
-    const link = await attempt(async () => kernel.passwordLinks.make(user.id))
+  async function again(call: PageCall): Promise<FastifyReply> {
+    await shownOnce.untilPut(handleOf(call))
+    return toShown(call, handleOf(call))
+  }
+
+  /** `of` is the handle of a form that may come twice; `sent` tells it from others, where it makes no user. */
+  async function handOver(
+    call: PageCall,
+    user: User,
+    { of, sent }: { of?: string; sent?: SentForm } = {},
+  ): Promise<FastifyReply> {
+    const noted = async (query: Query): Promise<void> => {
+      if (sent !== undefined && !(await made.note(query, sent, {}))) throw new MadeBefore()
+    }
+    const link = await attempt(async () => kernel.passwordLinks.make(user.id, noted))
     // Disabled meanwhile.
     if ('errors' in link) return showUser(area, call, user, { refused: NOBODY })
     const kept = JSON.stringify([link.address, link.expiresAt])
@@ -42,13 +62,23 @@ export function addPasswordLinks(area: OwnArea, shownOnce: ShownOnce): HandOver 
 
   serve({
     path: `/admin${MAKE}`,
-    query: Id,
-    form: Id,
+    query: Type.Object({ id: Text }),
+    form: Type.Object({ id: Text, new_id: Text }),
     show: async ({ id = '' }, { reply }) => reply.redirect(userUri(id), 303),
-    async submit({ id = '' }, call) {
-      area.assertGenuine(call, MAKE, id)
+    async submit({ id = '', new_id: newId = '' }, call) {
+      const { session } = area.assertGenuine(call, MAKE, id)
       const user = await getUser(area, id)
-      return signInFor(area, call, id) ?? handOver(call, user)
+      const toSignIn = signInFor(area, call, id)
+      if (toSignIn !== undefined) return toSignIn
+      // Of a page of an earlier version, which has none.
+      if (!isUuid(newId)) return handOver(call, user)
+      const sent = { form: newId, browser: session.sid }
+      try {
+        return await handOver(call, user, { of: handleOf(call), sent })
+      } catch (error) {
+        if (error instanceof MadeBefore) return again(call)
+        throw error
+      }
     },
   })
   serve({
@@ -69,11 +99,5 @@ export function addPasswordLinks(area: OwnArea, shownOnce: ShownOnce): HandOver 
       return reply.page('admin-user-link', { username, address, expires, userUri: userUri(id) })
     },
   })
-  return {
-    toNew: async (call, user) => handOver(call, user, handleOf(call)),
-    async again(call) {
-      await shownOnce.untilPut(handleOf(call))
-      return toShown(call, handleOf(call))
-    },
-  }
+  return { toNew: async (call, user) => handOver(call, user, { of: handleOf(call) }), again }
 }

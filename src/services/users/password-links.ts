@@ -20,9 +20,9 @@ import { toUser, type User } from './user.ts'
 export interface PasswordLinks {
   /**
    * A link for the user, who may sign in; the one before it is no longer good. Throws `invalid_request` for who may not,
-   * and for an unknown one.
+   * and for an unknown one. `also` is stored with it.
    */
-  make(userId: string): Promise<PasswordLink>
+  make(userId: string, also?: AlsoMade): Promise<PasswordLink>
   /** Whose link it is; null where it is not good now. */
   find(code: string): Promise<User | null>
   /**
@@ -34,6 +34,9 @@ export interface PasswordLinks {
 
 /** What goes with the use of a link, for the user of this id. */
 export type AlsoUsed = (query: Query, user: string) => Promise<unknown>
+
+/** What goes with a link that is made: what it throws is thrown, and none is. */
+export type AlsoMade = (query: Query) => Promise<unknown>
 
 export interface PasswordLink {
   readonly address: string
@@ -64,7 +67,7 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
 
   return {
     find,
-    async make(userId) {
+    async make(userId, also) {
       if (!isUuid(userId)) throw userError('user', reason('is not registered'))
       const code = randomBytes(32).toString('base64url')
       const expiresAt = await audit.transaction(async (query, note) => {
@@ -72,6 +75,7 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
         if (row === undefined) throw userError('user', reason('may not sign in'))
         const expires = Math.floor(row.endsAt.getTime() / 1000)
         note({ type: 'user.password_link_made', user: row.id, details: { expires } })
+        await also?.(query)
         return row.endsAt.getTime()
       })
       return { address: `${issuer}/set-password?token=${code}`, expiresAt }

@@ -91,6 +91,25 @@ test('without a password a link is shown once, by which they set their own', asy
   expect(server.output().slice(former)).not.toContain(new URL(link).searchParams.get('token'))
 }) // prettier-ignore
 
+test('by a form that is sent twice, one link is made, and either answer leads to it; another form makes another', async () => {
+  const { id } = await users.create({ username: 'linked-twice' })
+  const open = async () => agent.get(`${server.url}/admin/user?id=${id}`)
+  const { action, fields } = findForm(await open(), 'make-password-link')!
+  const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
+  const send = async () => {
+    const { status, headers } = await server.post(action, fields, { cookie, origin: server.url })
+    return [status, headers.get('location')] as const
+  }
+  const [one, other] = await Promise.all([send(), send()])
+  expect([one[0], other, await send()]).toEqual([303, one, one])
+  const made = async () => server.database.query(`select from audit_events where type = 'user.password_link_made' and user_id = $1`, [id])
+  expect(await made()).toHaveLength(1)
+  const link = textOf(await agent.get(`${server.url}${one[1]}`), 'password-link')!
+  expect((await createUserAgent(server.url).get(link)).status).toBe(200)
+  const next = await agent.submit(await open(), 'make-password-link')
+  expect([textOf(next, 'password-link') === link, (await made()).length]).toEqual([false, 2])
+}) // prettier-ignore
+
 test('what is wrong is said at its field, and all that was typed but the password is kept', async () => {
   for (const [name, text, message] of [
     ['username', 'ALICE', 'Is already taken.'],
