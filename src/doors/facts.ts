@@ -119,6 +119,8 @@ export interface ParentClaim {
   readonly trust?: string
   readonly link?: string
   readonly user?: string
+  /** Milliseconds since the epoch. */
+  readonly ended?: number
   readonly parent?: ParentClaim
   readonly actor?: ParentClaim
 }

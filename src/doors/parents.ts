@@ -64,7 +64,7 @@ export function allBehind(nearest: Parent): Parent[] {
 
 /** The claim `parent`, of no RFC: a token without an Authorization says itself what it was granted for. `iat` is in seconds. */
 export function parentClaim(of: Parent): ParentClaim {
-  const { clientId, since, authorization, token, trust, link, user, parent, actor } = of
+  const { clientId, since, authorization, token, trust, link, user, ended, parent, actor } = of
   return {
     client_id: clientId,
     iat: Math.floor(since / 1000),
@@ -73,6 +73,7 @@ export function parentClaim(of: Parent): ParentClaim {
     ...(trust === undefined ? {} : { trust }),
     ...(link === undefined ? {} : { link }),
     ...(user === undefined ? {} : { user }),
+    ...(ended === undefined ? {} : { ended }),
     ...(parent === undefined ? {} : { parent: parentClaim(parent) }),
     ...(actor === undefined ? {} : { actor: parentClaim(actor) }),
   }
@@ -92,6 +93,7 @@ function parentOfClaim(claim: ParentClaim): Parent {
     trust,
     link,
     user,
+    ended,
     parent,
     actor,
   } = claim
@@ -103,6 +105,7 @@ function parentOfClaim(claim: ParentClaim): Parent {
     ...(trust === undefined ? {} : { trust }),
     ...(link === undefined ? {} : { link }),
     ...(user === undefined ? {} : { user }),
+    ...(ended === undefined ? {} : { ended }),
     ...(parent === undefined ? {} : { parent: parentOfClaim(parent) }),
     ...(actor === undefined ? {} : { actor: parentOfClaim(actor) }),
   }

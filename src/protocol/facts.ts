@@ -46,6 +46,8 @@ export interface Parent {
   readonly link?: string
   /** The id of the user whom that assertion means, who may sign in. */
   readonly user?: string
+  /** When all that was begun for that user had ended last, as it was known then, in milliseconds since the epoch; 0 for never. */
+  readonly ended?: number
   /** When it ends by itself, in milliseconds since the epoch; absent where that is not known. */
   readonly notAfter?: number
   /** What it was granted for itself. */

@@ -30,20 +30,27 @@ export interface ParentsOptions {
 }
 
 export function createParents({ database, directory, revocations, trusted }: ParentsOptions): Parents {
-  /** Whether the issuer of an assertion is trusted still, and its subject one who may sign in, and linked. */
-  async function isVouched({ trust, link, user }: Parent): Promise<boolean> {
+  /**
+   * Whether the issuer of an assertion is trusted still, and its subject one who may sign in, and linked. Of who only acts by it (`acts`) nothing is
+   * stored that could end with everything else of theirs: so it is good as long as none of that has ended.
+   */
+  async function isVouched(
+    { trust, link, user, since, ended = since }: Parent,
+    acts: boolean,
+  ): Promise<boolean> {
     if (trust !== undefined && !(await trusted()).some(({ generation }) => generation === trust)) return false
     const found = user === undefined ? undefined : await directory.findUser(user)
     if (found === null || (found !== undefined && !isInUse(found))) return false
+    if (acts && (found?.endedAt ?? 0) > ended) return false
     return link === undefined || (await database.query(records.owner, [link])).length > 0
   }
 
-  async function stands(parent: Parent): Promise<boolean> {
+  async function stands(parent: Parent, acts: boolean): Promise<boolean> {
     const { clientId, since, authorization, token, notAfter = Infinity } = parent
     if (Date.now() >= notAfter || (token !== undefined && revocations.isRevoked(token))) return false
     const client = await directory.findClient(clientId)
     if (client === null || !isOfClient(clientId, since, client)) return false
-    if (!(await isVouched(parent))) return false
+    if (!(await isVouched(parent, acts))) return false
     if (authorization === undefined) return true
     const [row] = await database.query(statements.find, [authorization])
     return row !== undefined && row.revokedAt === null
@@ -53,7 +60,8 @@ export function createParents({ database, directory, revocations, trusted }: Par
     async stand(parent) {
       const all = allBehind(parent)
       if (all.length > MOST_BEHIND) return false
-      return (await Promise.all(all.map(stands))).every(Boolean)
+      const acting = new Set(all.map(({ actor }) => actor))
+      return (await Promise.all(all.map(async (one) => stands(one, acting.has(one))))).every(Boolean)
     },
     async issuerOf({ trust }) {
       if (trust === undefined) return undefined

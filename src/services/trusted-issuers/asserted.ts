@@ -34,5 +34,5 @@ export function parentOfAssertion(
   const parent = { clientId, since: Date.now(), trust: generation }
   if (mapped === 'client') return parent
   const { user, link } = mapped
-  return { ...parent, user: user.id, ...(link === undefined ? {} : { link }) }
+  return { ...parent, user: user.id, ended: user.endedAt ?? 0, ...(link === undefined ? {} : { link }) }
 }

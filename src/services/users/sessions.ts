@@ -3,11 +3,13 @@ import { randomUUID } from 'node:crypto'
 import type { Factors } from '../../doors/assurance.ts'
 import type { Session } from '../../doors/interaction.ts'
 import type { EndedClient } from '../../events.ts'
+import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import { endSession, endSessions, forgetBrowsers } from '../../store/endings.ts'
 import { type ListedPendingRow, statements as pendingStatements } from '../../store/pending-sessions.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import { statements, type ListedSessionRow } from '../../store/sessions.ts'
+import type { Query } from '../../store/statement.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import {
@@ -136,7 +138,7 @@ export function createSessions(database: Database, audit: AuditTrail, lasting: L
     async endOne(userId, sid) {
       if (!isUuid(userId)) return false
       return audit.transaction(async (query, note) => {
-        if ((await query(statements.isOfUser, [userId, sid])).length > 0) await forgetBrowsers(query, userId)
+        if ((await query(statements.isOfUser, [userId, sid])).length > 0) await begunBeforeEnds(query, userId)
         const { ended, clients } = await endSession(query, userId, 'session ended', sid)
         if (ended) note({ type: 'session.ended', user: userId, details: { sid, clients } })
         return ended
@@ -145,13 +147,19 @@ export function createSessions(database: Database, audit: AuditTrail, lasting: L
     async endAll(userId, { except } = {}) {
       if (!isUuid(userId)) return
       await audit.transaction(async (query, note) => {
-        await forgetBrowsers(query, userId)
+        await begunBeforeEnds(query, userId)
         const { clients } = await endSessions(query, userId, 'session ended', except ?? null)
         const details = { ...(except === undefined ? {} : { except }), clients }
         note({ type: 'session.ended', user: userId, details })
       })
     },
   }
+}
+
+/** What was begun for the user is good for nothing any more, at every process. */
+async function begunBeforeEnds(query: Query, userId: string): Promise<void> {
+  await forgetBrowsers(query, userId)
+  await recordChange(query, 'user', userId)
 }
 
 function toInformation({ userAgent = null, address = null, ...row }: ListedSessionRow): SessionInformation {

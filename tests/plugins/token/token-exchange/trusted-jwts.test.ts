@@ -54,7 +54,7 @@ const seed = {
 }
 const server = await startServer({ OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false }, { seed })
 const { audit, users, clients } = server.server.oauth
-const { trustedIssuers } = kernelOf(server.server)
+const { trustedIssuers, sessions } = kernelOf(server.server)
 let alice = ''
 beforeAll(async () => {
   alice = (await users.find('alice'))!.id
@@ -237,20 +237,32 @@ describe('what came of it ends', () => {
     await clients.update('desk', { token_exchange: rules['desk'], subject_type: null, redirect_uris: null })
   })
 
-  test('when who acted may sign in no more', async () => {
+  test('when who acted may sign in no more, and when everything of theirs ended', async () => {
     await clients.update('desk', {
       token_exchange: [{ subject_issuers: [PARTNER], actor_issuers: [PARTNER], resources: [SHELF] }],
     })
     const bob = (await users.find('bob'))!
     await users.update('bob', { email: 'bob@example.com', email_verified: true })
-    const acting = async () => ({
-      actor_token: await speak(PARTNER, { email: 'bob@example.com' }),
-      actor_token_type: JWT,
-    })
-    const got = await ask(DESK, await speak(), await acting())
-    expect(claimsOf(got)['act']).toEqual({ sub: bob.id })
-    expect(await lives(got)).toBe(true)
+    const act = async () => {
+      const exp = inSeconds(3000)
+      const actor = await speak(PARTNER, { email: 'bob@example.com', exp })
+      const got = await ask(DESK, await speak(PARTNER, { exp }), {
+        actor_token: actor,
+        actor_token_type: JWT,
+      })
+      expect(claimsOf(got)['act']).toEqual({ sub: bob.id })
+      expect(await lives(got)).toBe(true)
+      return got
+    }
+    const before = await act()
+    await users.revokeTokens({ id: bob.id })
+    await expect.poll(async () => lives(before)).toBe(false)
+    const elsewhere = await act()
+    await sessions.endAll(bob.id)
+    await expect.poll(async () => lives(elsewhere)).toBe(false)
+    const after = await act()
+    expect([await lives(before), await lives(elsewhere)]).toEqual([false, false])
     await users.disable('bob')
-    await expect.poll(async () => lives(got)).toBe(false)
+    await expect.poll(async () => lives(after)).toBe(false)
   })
 })
