@@ -10,7 +10,7 @@ import {
   type AuthorizationRow,
 } from './authorization-row.ts'
 import { isConsented } from './consents.ts'
-import { parameters } from './parameters.ts'
+import { parameters, type Places } from './parameters.ts'
 import { secondsOf, statement, type TableOf } from './statement.ts'
 import { maySignIn } from './users.ts'
 import { NIL } from '../protocol/uuid.ts'
@@ -29,22 +29,25 @@ export type ListedAuthorizationRow = Pick<Authorization, (typeof LISTED)[number]
 const LISTED = ['id', 'clientId', 'subject', 'scopes', 'resources', 'binding', 'parent', 'createdAt'] as const
 /** Of one user's Authorizations for one client, the youngest, which are looked at. */
 const WINDOW = 100
-/** With the id of the user whom it stands for. */
-const NEW = { ...AUTHORIZATION, user: 'uuid' } as const
+/** With the id of the user whom it stands for; and where that is by what was said of them, when all of theirs had ended last before. */
+const NEW = { ...AUTHORIZATION, user: 'uuid', ended: 'timestamptz' } as const
 
 export const statements = {
-  /** Nothing where there is one of its id, or where the `user` may not sign in; who stands for nobody of ours has none. */
+  /**
+   * Nothing where there is one of its id, or where the `user` may not sign in, or all of theirs has ended since `ended`; who stands for nobody of ours
+   * has neither.
+   */
   insert: parameters(NEW).statement<Pick<Authorization, 'id'>>(
     'authorization-insert',
     (table, at) => `${insertAuthorization(table, at)}
-      where ${userMaySignIn(table, at.user)}
+      where ${userMaySignIn(table, at)}
       on conflict do nothing returning ${table(Authorization).columns('id')}`,
   ),
   /** The same, while the `consent` lasts. */
   insertConsented: parameters({ ...NEW, consent: 'uuid' }).statement<Pick<Authorization, 'id'>>(
     'authorization-insert-consented',
     (table, at) => `${insertAuthorization(table, at)}
-      where ${userMaySignIn(table, at.user)}
+      where ${userMaySignIn(table, at)}
         and ${isConsented(table, at.consent, `${at.subject}::uuid`, at.clientId)}
       on conflict do nothing returning ${table(Authorization).columns('id')}`,
   ),
@@ -136,11 +139,12 @@ export const statements = {
   ),
 }
 
-/** Who disables or deletes the user waits for what is stored by this, and then ends it; or has been faster. */
-function userMaySignIn(table: TableOf, id: string): string {
+/** Who disables or deletes the user, or ends all of theirs, waits for what is stored by this, and then ends it; or has been faster. */
+function userMaySignIn(table: TableOf, { user: id, ended }: Places<'user' | 'ended'>): string {
   const user = table(User)
   return `(${id} is null or exists (select from ${user.name}
-    where ${user.column('id')} = ${id} and ${maySignIn(user)} for share))`
+    where ${user.column('id')} = ${id} and ${maySignIn(user)}
+      and coalesce(${user.column('strangersBefore')} <= ${ended}, true) for share))`
 }
 
 function columnsOf(table: TableOf) {

@@ -64,15 +64,17 @@ export function createIssueTransaction(
   const storeAuthorization =
     ({ authorization, audience }: Issued): Write =>
     async (query) => {
-      const { consent, subject = '' } = authorization
+      const { consent, subject = '', parent } = authorization
       // The users of a plugin may be elsewhere, and have ids of their own form.
-      const row = { ...toRow(authorization, audience), user: isUuid(subject) ? subject : null }
+      const user = isUuid(subject) ? subject : null
+      const ended = parent?.ended === undefined || parent.user !== subject ? null : new Date(parent.ended)
+      const row = { ...toRow(authorization, audience), user, ended }
       const { insert, insertConsented } = authorizations
       if (consent === undefined) {
         if ((await query(insert, insert.values(row))).length === 0)
           throw new OAuthError(
             'invalid_grant',
-            'it was used before, or its user is not there, or may not sign in',
+            `it was used before, or its user is not there, or may not sign in${ended === null ? '' : ', or was signed out just now'}`,
           )
       } else if ((await query(insertConsented, insertConsented.values({ ...row, consent }))).length === 0)
         throw new OAuthError('invalid_grant', 'what was allowed has been taken back, or was used before')

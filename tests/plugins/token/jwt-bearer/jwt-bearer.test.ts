@@ -37,9 +37,12 @@ const trusted = {
   scopes: ['read_books', 'read_shelf'],
   clients: ['app', 'few', 'plain'],
 }
+/** What is done between the judgement of an assertion and what it gives. */
+let meanwhile: (() => Promise<unknown>) | undefined
 const server = await startServer(
   { UNSAFE_OUTBOUND_ORIGINS: there.origin, OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false },
   {
+    extend: ({ oauth }) => oauth.add('policy', async () => void (await meanwhile?.())),
     seed: {
       ...JAG_SEED,
       trusted_issuers: [
@@ -346,6 +349,16 @@ test('what was said of somebody before everything of theirs ended is good for no
   expect(await ask({ email, iat: undefined })).toMatchObject(before)
   expect(await ask({ email, iat: undefined, exp: ended + 3599 })).toMatchObject(before)
   expect(await ask({ email, iat: undefined, exp: ended + 3600 })).toMatchObject({ status: 200 })
+}) // prettier-ignore
+
+test('what is granted in the very moment in which everything of its user ends gives nothing', async () => {
+  const frank = await oauth.users.create({ username: 'frank', email: 'frank@example.com', email_verified: true })
+  const email = 'frank@example.com'
+  meanwhile = async () => oauth.users.revokeTokens({ id: frank.id })
+  expect(await ask({ email })).toMatchObject({ status: 400, error: 'invalid_grant' })
+  meanwhile = undefined
+  expect((await oauth.authorizations.listByUser(frank.id)).authorizations).toEqual([])
+  expect(await ask({ email })).toMatchObject({ status: 200 })
 }) // prettier-ignore
 
 test('what is bound to a key gives who shows that key a token that is bound to it', async () => {
