@@ -8,6 +8,7 @@ import { REGISTRAR } from '../../doors/self-registration.ts'
 import { Authorization } from '../../entities/authorization.ts'
 import { AuthorizationCode } from '../../entities/authorization-code.ts'
 import { Client } from '../../entities/client.ts'
+import { Consent } from '../../entities/consent.ts'
 import { firstUuidAt } from '../../protocol/uuid.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/registrations.ts'
@@ -28,10 +29,17 @@ interface Options {
 export function createEndUnused({ config, database, changes, policies }: Options): () => Promise<number> {
   const { OIDC_REGISTRATION: mode, OIDC_REGISTRATION_UNUSED: unusedFor } = config
 
-  /** In the transaction that would end it: somebody may have come meanwhile. */
+  /**
+   * In the transaction that would end it: somebody may have come meanwhile. Who allows it something needs its row, and then the consent, which they keep
+   * as it is until what comes of that is stored: so they have been faster, and it is seen here, or find nothing to allow.
+   */
   async function isKept(em: EntityManager, clientId: string, since: Date): Promise<boolean> {
-    const { metadata = {} } = (await em.findOne(Client, { clientId })) ?? {}
+    const { PESSIMISTIC_WRITE: lockMode } = (await import('@mikro-orm/core')).LockMode
+    const { metadata = {} } = (await em.findOne(Client, { clientId }, { lockMode })) ?? {}
     if (!Object.keys(metadata).every((member) => policies.isOpen(member))) return true
+    const inOrder = { lockMode, fields: ['grantedAt'], orderBy: { user: 'asc' } } as const
+    const consents = await em.find(Consent, { client: clientId }, inOrder)
+    if (consents.some(({ grantedAt }) => grantedAt >= since)) return true
     const isAhead = { $gt: new Date() }
     const codes = await em.count(AuthorizationCode, { clientId, spentAt: null, expiresAt: isAhead })
     if (codes > 0) return true

@@ -1,11 +1,14 @@
 /** Dynamic registration and its management: RFC 7591, RFC 7592, OpenID Connect Dynamic Client Registration 1.0. */
+import { randomUUID } from 'node:crypto'
 import * as oauth4webapi from 'oauth4webapi'
 import * as openidClient from 'openid-client'
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { statements as codes } from '../../../src/store/authorization-codes.ts'
 import { basic, bearer } from '../../support/requests.ts'
 import { startBeside, startServer } from '../../support/server.ts'
 import { authorize, goThrough, REDIRECT_URI, SEED } from '../../support/sign-in.ts'
+import { until } from '../../support/until.ts'
 import { createUserAgent } from '../../support/user-agent.ts'
 
 const METADATA = { client_name: 'Photo Prints', redirect_uris: [REDIRECT_URI] }
@@ -357,8 +360,11 @@ test('one that somebody has allowed something stays as long as its refresh token
   await expect.poll(async () => issuedTo(client)).toHaveLength(1)
   // Of long ago: the log has forgotten it.
   await server.database.query('delete from audit_events where client_id = $1', [client.client_id])
-  const old = `update authorizations set created_at = now() - interval '40 days' where client_id = $1`
-  await server.database.query(old, [client.client_id])
+  for (const [table, time] of Object.entries({ authorizations: 'created_at', consents: 'granted_at' }))
+    await server.database.query(
+      `update ${table} set ${time} = now() - interval '40 days' where client_id = $1`,
+      [client.client_id],
+    )
   await forget(client)
   expect([await endUnused(), await isThere(client)]).toEqual([0, true])
   const ofIt = 'authorization_id in (select id from authorizations where client_id = $1)'
@@ -376,6 +382,35 @@ test('one that was just allowed something stays, though it has no token yet; and
   expect(await Promise.all([allowed, trusted, neither].map(isThere))).toEqual([true, true, false])
   expect(await endUnused()).toBe(0)
 })
+
+test('one that is being allowed something at that moment stays, and one that was just allowed something', async () => {
+  const [client, allowed] = [await register(), await register()]
+  for (const { client_id } of [client, allowed]) await authorize(server, { client_id })
+  const [code] = await server.database.query<{ subject: string; sid: string; consent: string }>(
+    `delete from authorization_codes c using consents o where c.client_id = $1 and o.client_id = $1
+      returning c.subject, c.granted->'authentication'->>'sid' as "sid", o.consent_id as "consent"`,
+    [client.client_id],
+  )
+  await server.database.query('delete from authorization_codes where client_id = $1', [allowed.client_id])
+  const old = `update consents set granted_at = now() - interval '40 days' where client_id = $1`
+  await server.database.query(old, [client.client_id])
+  await forget(client, allowed)
+  const [stored, looked] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
+  const storing = kernelOf(server.server).database.transaction(async (query) => {
+    const values = { ...code!, authorizationId: randomUUID(), hash: 'under way', clientId: client.client_id, redirectUri: REDIRECT_URI, granted: {}, lifetime: 60 }
+    expect(await query(codes.insert, codes.insert.values(values))).toHaveLength(1)
+    stored.resolve(undefined)
+    await looked.promise
+  })
+  await stored.promise
+  const ending = endUnused()
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  const blocked = until(async () => expect(await server.database.query(waiting)).not.toEqual([]))
+  await Promise.race([ending, blocked])
+  looked.resolve(undefined)
+  await storing
+  expect([await ending, await isThere(client), await isThere(allowed)]).toEqual([0, true, true])
+}) // prettier-ignore
 
 test('one that acts for itself is used where the log has tokens of it, and is removed where it has none', async () => {
   const invitation = await invite({ uses: 2, grant_types: ['client_credentials'], scopes: ['read_books'] })
