@@ -86,6 +86,12 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
     return user.disabled ? { refused: 'disabled' } : { user }
   }
 
+  /** Of the same person, who came by another way, or twice, at the same moment; null for nobody. */
+  async function accountOf(identity: Subject): Promise<Account | null> {
+    const user = await linked(identity)
+    return user === null ? null : asAccount(user)
+  }
+
   /** Mails are how anybody shows that an address is theirs. */
   const isAsked = (): boolean => fastify.hasDecorator('letters') && fastify.letters.isOn()
 
@@ -110,14 +116,13 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
         if (user !== null) return { user }
       } catch (error) {
         // Somebody took the address meanwhile.
-        if (isAbout(error, 'email')) return { refused: 'taken' }
+        if (isAbout(error, 'email')) return (await accountOf(identity)) ?? { refused: 'taken' }
         // Or the name, or it cannot be one.
         if (!isAbout(error, 'username')) throw error
         continue
       }
-      // The same person came by another way at the same moment.
-      const user = await linked(identity)
-      if (user !== null) return asAccount(user)
+      const account = await accountOf(identity)
+      if (account !== null) return account
     }
     return { refused: 'taken' }
   }

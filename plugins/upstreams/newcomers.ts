@@ -4,14 +4,16 @@
  * alone: the page, its time and its statements are the same for all.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { Static } from 'typebox'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { logFailure } from '../../src/http/errors.ts'
+import { lookAgain } from '../../src/http/look-again.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { hashOf } from '../../src/protocol/handle.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
-import { usernameKey } from '../../src/protocol/username.ts'
+import type { User } from '../../src/services/users/user.ts'
+import { shownOnce } from '../browser/shown-once.ts'
 import { ASKED_MAILS } from '../mail/asked-mails.ts'
 import { readHere } from '../mail/read-here.ts'
 import { askingFor, ofAddress } from '../mail/whose.ts'
@@ -20,8 +22,9 @@ import type { PageCall } from '../pages/index.ts'
 import { leadingTo } from '../pages/places.ts'
 import type { Accounts, Newcomer } from './accounts.ts'
 import { isMarked, markOf } from './flows.ts'
-import { confirmLetter, existingLetter } from './letters.ts'
 import { subjectOf } from './links.ts'
+import { addNewcomerMails, type AskedNewcomer, NOBODY, type OfUpstream } from './newcomer-mails.ts'
+import { createUses, type Use } from './newcomer-uses.ts'
 import type { Identity } from './provider.ts'
 import { proofOf } from './sign-in.ts'
 import type { SignOuts } from './sign-out.ts'
@@ -59,28 +62,9 @@ const KIND = 'upstream-newcomer'
 const PATH = '/upstream/confirm'
 /** Seconds. */
 const LIFETIME = 86_400
-/** Links to one address: who asks once more does not end what is just being read, and who asks for ever fills nothing. */
-const MOST = 10
-/** Whoever has no account has chosen no language. */
-const NOBODY = { claims: {} }
+/** Until the click that came first has noted what came of it: a second. */
+const LOOKS = 20
 const Text = Type.Optional(Type.String())
-const Asked = Type.Object({
-  upstream: Type.String(),
-  issuer: Type.String(),
-  subject: Type.String(),
-  subjectClaim: Type.Optional(Type.String()),
-  email: Type.String(),
-  claims: Type.Object({}),
-  browser: Type.String(),
-  back: Type.String(),
-  /** Sealed; where signing out here is to sign out there too. */
-  idToken: Type.Optional(Type.String()),
-  locales: Type.String(),
-  /** When the upstream said who they are, in milliseconds since the epoch, by the clock of the processes; those of earlier versions do not say. */
-  askedAt: Type.Optional(Type.Number()),
-})
-type AskedNewcomer = Static<typeof Asked> & Newcomer
-
 const SPENT = {
   title: message('This link is no longer good'),
   text: message('It was used, is more than a day old, or you were signed out since. Sign in once more.'),
@@ -101,12 +85,13 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
   const { basePath } = oauth.config
   const throttle = oauth.throttle(KIND, { ...ASKED_MAILS, ownerOf: ofAddress(fastify) })
   const links = oauth.artifacts<AskedNewcomer>(KIND, { lifetime: LIFETIME })
+  const uses = createUses(fastify, KIND)
   const purposeOf = (token: string): string => `upstream newcomer ${token}`
   const hints = createWaitingHints(box)
 
   /** As long as it is the same one. */
-  async function upstreamOf({ upstream: id, issuer }: Static<typeof Asked>): Promise<Upstream | undefined> {
-    return (await upstreams.all()).find((one) => one.id === id && one.issuer === issuer)
+  async function upstreamOf(asked: OfUpstream | undefined): Promise<Upstream | undefined> {
+    return (await upstreams.all()).find(({ id, issuer }) => id === asked?.upstream && issuer === asked.issuer)
   }
 
   // It leads back to the app, where that asks for nothing more.
@@ -114,26 +99,7 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
     leadsAway: true,
   })
 
-  oauth.deliver({
-    kind: KIND,
-    payload: Asked,
-    async deliver(asked) {
-      const upstream = await upstreamOf(asked)
-      if (upstream === undefined || !fastify.hasDecorator('letters')) return
-      const { email, locales } = asked
-      const user = await oauth.users.findByEmail(email)
-      const reader = await readerOf(fastify, user ?? NOBODY, locales)
-      if (user !== null) {
-        const letter = existingLetter(upstream, user.username, oauth.issuer, pages.places.signIn())
-        return fastify.letters.send(email, letter, reader)
-      }
-      const owner = box.hash(`newcomer of\0${usernameKey(email)}`)
-      const token = await links.put(asked as AskedNewcomer, { owner, most: MOST })
-      if (token === false) throw new Error('a new link was not stored')
-      const href = `${oauth.issuer}${PATH}?token=${token}`
-      return fastify.letters.send(email, confirmLetter(upstream, oauth.issuer, href), reader)
-    },
-  })
+  addNewcomerMails(fastify, { kind: KIND, path: PATH, links, upstreamOf })
 
   async function mayBeMailed(email: string, { request }: PageCall): Promise<boolean> {
     try {
@@ -155,16 +121,38 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
     return reply.page('page-message', { ...told, primary: toSignIn() }, { status: 410 })
   }
 
-  /** The page that says why the link is good for nothing here, with this status in another browser; else what it is for. */
+  /** The page that says why the link is good for nothing here, with this status in another browser; else what it is, or was just, for. */
   async function judge(token: string, call: PageCall, status: number) {
     const asked = await links.get(token)
-    const upstream = asked === null ? undefined : await upstreamOf(asked)
-    if (asked === null || upstream === undefined) return { page: refuse(call) }
+    const used = asked === null ? await uses.find(token, call) : null
+    const upstream = await upstreamOf(asked ?? used?.asked)
+    if (upstream === undefined) return { page: refuse(call) }
+    if (used !== null) return { used, upstream }
+    if (asked === null) return { page: refuse(call) }
     if (!isMarked(browser.id(call), asked.browser)) {
       const page = call.reply.page('page-message', { ...ELSEWHERE, primary: null }, { status })
       return { page }
     }
     return { asked, upstream }
+  }
+
+  /** Whoever clicks twice is led on by both, to one session: after it has ended the link signs nobody in. */
+  async function goOn(
+    token: string,
+    { asked, user: id, isNew }: Use,
+    upstream: Upstream,
+    call: PageCall,
+  ): Promise<FastifyReply> {
+    const user = await oauth.findUser(id)
+    if (user === null || user.disabled || hasEnded(user, asked)) return refuse(call)
+    await signOuts.remember(upstream, id, hints.open(asked), call)
+    const [proof, shown] = [proofOf(user), hashOf(token)]
+    if ((await interactions.wayBack(asked.back, call)) !== null)
+      return interactions.prove(asked.back, { ...proof, isOnce: shown }, call)
+    // An account that was linked meanwhile may want more of its person than the upstream proves: the sign-in page knows.
+    if (!isNew) return call.reply.page('page-message', { ...THERE, primary: toSignIn() }, { status: 200 })
+    await browser.signIn(call, { ...proof, ...shownOnce(shown) })
+    return call.reply.redirect(pages.places.start() ?? `${basePath}/end-session`, 303)
   }
 
   pages.serve({
@@ -182,6 +170,7 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
         })
       const found = await judge(token, call, 200)
       if ('page' in found) return found.page
+      if ('used' in found) return refuse(call)
       return call.reply.page('upstream-confirm', {
         action: `${basePath}${PATH}`,
         csrfToken: browser.csrfToken(call, purposeOf(token)),
@@ -198,26 +187,26 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
       browser.assertGenuine(call, call.wire, purposeOf(token))
       const found = await judge(token, call, 403)
       if ('page' in found) return found.page
-      const { asked, upstream } = found
+      const { upstream } = found
+      if ('used' in found) return goOn(token, found.used, upstream, call)
+      const { asked } = found
       const account = await accounts.welcome(upstream, asked, asked)
       if ('refused' in account) {
         const told = { title: message('No account was made'), text: explain(account.refused, upstream) }
         return refuse(call, told)
       }
-      const { user } = account
+      const { user, isNew = false } = account
       // Linked in another way meanwhile: what the upstream said before everything of theirs ended proves nothing any more.
-      if ((user.endedAt ?? 0) > (asked.askedAt ?? 0)) return refuse(call)
-      // Whoever clicks twice is led on by both; after that it signs nobody in.
-      await links.spend(token)
-      await signOuts.remember(upstream, user.id, hints.open(asked), call)
-      const proof = proofOf(user)
-      if ((await interactions.wayBack(asked.back, call)) !== null)
-        return interactions.prove(asked.back, proof, call)
-      // An account that was linked meanwhile may want more of its person than the upstream proves: the sign-in page knows.
-      if (account.isNew !== true)
-        return call.reply.page('page-message', { ...THERE, primary: toSignIn() }, { status: 200 })
-      await browser.signIn(call, proof)
-      return call.reply.redirect(pages.places.start() ?? `${basePath}/end-session`, 303)
+      if (hasEnded(user, asked)) return refuse(call)
+      // Where it was made just now by another click, that one says so.
+      const isOfAnother = !isNew && user.createdAt >= (asked.askedAt ?? 0)
+      const first = isOfAnother
+        ? await lookAgain(LOOKS, async () => (await uses.find(token, call)) ?? undefined)
+        : undefined
+      const { claims: _claims, email: _email, ...kept } = asked
+      const use = first ?? (await uses.use(token, { asked: kept, user: user.id, isNew }, call))
+      if (use === null) return refuse(call)
+      return goOn(token, { ...use, isNew: isNew || use.isNew }, upstream, call)
     },
   })
 
@@ -239,4 +228,9 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
     },
     lead: ({ reply }) => reply.redirect(`${basePath}${PATH}?sent=yes`, 303),
   }
+}
+
+/** Everything of theirs, since the upstream said who they are. */
+function hasEnded({ endedAt }: User, { askedAt = 0 }: Pick<AskedNewcomer, 'askedAt'>): boolean {
+  return (endedAt ?? 0) > askedAt
 }
