@@ -165,19 +165,32 @@ interface Places {
 
 function createPlaces(places: Artifacts<{ id: string }>): Places {
   const handleOf = (user: string, client: string, place: number): string => `${user} ${place} ${client}`
+
+  async function leave(handle: string, id: string): Promise<void> {
+    if ((await places.get(handle))?.id === id) await places.delete(handle)
+  }
+
+  /** False where it is another's. */
+  async function takeOne(handle: string, id: string): Promise<boolean> {
+    try {
+      return (await places.put({ id }, { handle })) !== false
+    } catch (error) {
+      // It may be taken all the same, as where the answer of the database was lost, and nobody would answer what takes it.
+      await leave(handle, id).catch(() => undefined)
+      throw error
+    }
+  }
+
   return {
     async take(user, client, id) {
       for (let place = 0; place < UNANSWERED.most; place++)
-        if ((await places.put({ id }, { handle: handleOf(user, client, place) })) !== false) return place
+        if (await takeOne(handleOf(user, client, place), id)) return place
       throw new OAuthError('access_denied', 'too many requests to this person wait for an answer', {
         status: 429,
         retryAfter: 60,
       })
     },
-    async free({ approval, id, place }) {
-      const handle = handleOf(approval.user!, approval.client, place)
-      if ((await places.get(handle))?.id === id) await places.delete(handle)
-    },
+    free: async ({ approval: { user, client }, id, place }) => leave(handleOf(user!, client, place), id),
   }
 }
 

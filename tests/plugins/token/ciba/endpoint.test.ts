@@ -2,7 +2,8 @@
  * The backchannel authentication endpoint (CIBA §7, §13): whom it takes from, what it takes, and each error that there is.
  * @needs latchkey-ciba
  */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import {
   ask,
   call,
@@ -269,6 +270,21 @@ describe('nobody is flooded', () => {
     await query('drop function fail_once cascade')
     expect(await query(`select kind from artifacts where kind = 'ciba-place'`)).toEqual([])
     expect(await requests()).toEqual(before)
+    await ask(server)
+    await forget()
+  }) // prettier-ignore
+
+  test('nor does what was stored while its answer was lost', async () => {
+    const { database } = kernelOf(server.server)
+    const query = database.query.bind(database)
+    const losing = vi.spyOn(database, 'query').mockImplementation(async (statement, values = []) => {
+      const rows = await query(statement, values)
+      if (statement.name === 'artifact-put' && values[1] === 'ciba-place') throw new Error('the connection was lost')
+      return rows
+    })
+    for (let one = 0; one < 5; one++) expect(await call(server, good)).toMatchObject({ status: 500 })
+    losing.mockRestore()
+    expect(await server.database.query(`select kind from artifacts where kind = 'ciba-place'`)).toEqual([])
     await ask(server)
     await forget()
   }) // prettier-ignore
