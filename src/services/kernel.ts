@@ -255,6 +255,7 @@ export function createKernel(
       await listings.stop()
       await trusting.trustedIssuerUses.stop()
       await audit.stop()
+      await outbox.stop()
     },
   }
 }

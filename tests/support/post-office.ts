@@ -9,7 +9,7 @@ import { createCourier } from '../../src/services/outbox/courier.ts'
 import { createGivenUpDeliveries, type GivenUpDeliveries } from '../../src/services/outbox/given-up.ts'
 import { createOutbox, type Outbox, type OutboxTrail } from '../../src/services/outbox/outbox.ts'
 import { createRecipients, type OwnRecipients } from '../../src/services/outbox/recipients.ts'
-import { openDatabase } from '../../src/store/database.ts'
+import { type Database, openDatabase } from '../../src/store/database.ts'
 import { atEndOfFile } from './cleanup.ts'
 import type { TestDatabase } from './database.ts'
 import { recordingLog } from './log.ts'
@@ -19,6 +19,8 @@ export interface PostOffice {
   audit: AuditTrail
   givenUp: GivenUpDeliveries
   recipients: OwnRecipients
+  /** By which all parts ask. */
+  through: Database
   /** The names of the statements that were asked so far. */
   asked: string[]
   output(): string
@@ -78,10 +80,11 @@ export async function openPostOffice(
     await recipients.stop()
     await feed.stop()
     await audit.stop()
+    await outbox.stop()
     await opened.close()
   })
   const givenUp = createGivenUpDeliveries(database, audit, outbox)
-  return { outbox, audit, givenUp, recipients, asked, output, stop }
+  return { outbox, audit, givenUp, recipients, through: database, asked, output, stop }
 }
 
 /** As `oauth.deliver` takes it. */

@@ -59,6 +59,7 @@ const NO_OUTBOX: OutboxTrail = {
   followObserved() {},
   hears: () => false,
   announce: async () => {},
+  stop: async () => {},
 }
 
 /** @internal */

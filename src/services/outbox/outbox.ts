@@ -20,6 +20,7 @@ import { assertEventType } from '../audit/event-types.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { Directory } from '../directory.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
+import { createObserved } from './observed.ts'
 
 /**
  * What is enqueued with an event; the listener only says it, and neither waits nor asks anybody. By `clientInMemory` it may leave out
@@ -57,6 +58,8 @@ export interface OutboxTrail {
   hears(type: EventType): boolean
   /** Once it is committed: what was stored is done soon. */
   announce(): Promise<void>
+  /** Stores what goes with events that were observed, if that can be done now. */
+  stop(): Promise<void>
 }
 
 /** @internal */
@@ -115,7 +118,7 @@ export function createOutbox(options: OutboxOptions): Outbox & OutboxTrail {
     )
   }
 
-  async function store(query: Query, rows: ReturnType<typeof rowsOf>, pause = 0): Promise<boolean> {
+  async function store(query: Query, rows: readonly ReturnType<typeof rowOf>[], pause = 0): Promise<boolean> {
     if (rows.length === 0) return false
     const columns = ENQUEUED.map((column) => rows.map((row) => row[column]))
     await query(statements.enqueue, [...columns, pause])
@@ -150,6 +153,11 @@ export function createOutbox(options: OutboxOptions): Outbox & OutboxTrail {
     if (await database.transaction(async (query) => store(query, rows))) await announce()
   }
 
+  const observed = createObserved<ReturnType<typeof rowOf>>(async (rows) => {
+    await database.transaction(async (query) => store(query, rows))
+    await announce()
+  }, log)
+
   return {
     announce,
     async enqueue(kind, payload) {
@@ -171,11 +179,8 @@ export function createOutbox(options: OutboxOptions): Outbox & OutboxTrail {
       if (rows.length > 0) persistChange(em, 'delivery', '')
       return rows.length > 0
     },
-    followObserved(event) {
-      storeNow(rowsOf([event])).catch((error: unknown) =>
-        log.error({ err: error, event: event.type }, 'what goes with an event could not be enqueued'),
-      )
-    },
+    followObserved: (event) => observed.add(rowsOf([event])),
+    stop: observed.stop,
     hears: (type) => enqueuers.has(type),
   }
 }

@@ -284,6 +284,22 @@ test('it goes with the change, or not at all', async () => {
   await expect.poll(async () => left(database)).toBe(0)
 })
 
+test('what goes with an event that changes nothing waits for a database that is away, and is stored once where an answer was lost', async () => {
+  const { outbox, audit, database, through } = await office(async () => {}, { serves: false })
+  outbox.enqueueOn('user.enabled', ({ user = '' }) => [{ kind: 'letter', payload: { text: user } }])
+  const gone = Object.assign(new Error('the connection was lost'), { code: 'ECONNRESET' })
+  const transaction = through.transaction.bind(through)
+  const failing = vi.spyOn(through, 'transaction').mockRejectedValueOnce(gone)
+  failing.mockImplementationOnce(async (work) => {
+    await transaction(work)
+    throw gone
+  })
+  for (const user of ['ada', 'bob']) audit.observe({ type: 'user.enabled', user, details: {} })
+  await expect.poll(async () => left(database)).toBe(1)
+  await outbox.stop()
+  expect([await left(database), failing.mock.calls.length]).toEqual([2, 4])
+}) // prettier-ignore
+
 test.each(['transaction', 'transactional'] as const)('a %s that fails at its very end leaves nothing', async (how) => {
   const deliver = vi.fn<Deliver>(async () => {})
   const { outbox, audit, database } = await office(deliver)
