@@ -233,6 +233,8 @@ export const OWN_EVENTS = {
   /** `changes` are names of members; `status` where that is another. */
   'stream.changed': tells<{ readonly changes: readonly string[]; readonly status?: string }>(),
   'stream.deleted': tells<Bag>(),
+  /** Somebody here had a verification event sent. */
+  'stream.verification_sent': tells<Bag>(),
   /** Somebody had a test sent; `webhook` is its name, `status` of HTTP or null where no answer came. */
   'webhook.tested': tells<{
     readonly webhook: string

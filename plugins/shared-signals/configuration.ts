@@ -84,15 +84,8 @@ export function addConfiguration(
         for (const name of OURS)
           if (body[name] !== undefined && !isDeepStrictEqual(body[name], shown[name]))
             throw new OAuthError('invalid_request', `${name} is not what it is`)
-        const { id, client, status, reason, verifiedAt } = stream
-        return {
-          ...configurationOf(body, stream, isWhole ? undefined : stream),
-          id,
-          client,
-          status,
-          ...(reason === undefined ? {} : { reason }),
-          ...(verifiedAt === undefined ? {} : { verifiedAt }),
-        }
+        const { delivery: _delivery, requested: _requested, description: _description, ...ours } = stream
+        return { ...configurationOf(body, stream, isWhole ? undefined : stream), ...ours }
       },
       event,
     )

@@ -7,9 +7,12 @@ import fp from 'fastify-plugin'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Database } from '../../src/store/database.ts'
 import { createProgramAccess } from '../programs/access.ts'
+import { addAdministration } from './administration.ts'
 import { addConfiguration } from './configuration.ts'
 import { addFanOut } from './fan-out.ts'
 import { serveMetadata } from './metadata.ts'
+import { createOperating, type Operating } from './operating.ts'
+import { createOverview } from './overview.ts'
 import { addPolling } from './polling.ts'
 import { addPushing } from './pushing.ts'
 import { createQueue, type Queue } from './queue.ts'
@@ -25,7 +28,12 @@ import { addVerification } from './verification.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     /** Where OIDC_SHARED_SIGNALS is on alone. */
-    sharedSignals: { readonly streams: Streams; readonly queue: Queue; readonly setStatus: SetStatus }
+    sharedSignals: {
+      readonly streams: Streams
+      readonly queue: Queue
+      readonly setStatus: SetStatus
+      readonly operating: Operating
+    }
   }
 }
 
@@ -54,9 +62,14 @@ async function sharedSignals(fastify: FastifyInstance): Promise<void> {
   addSubjectEndpoints(fastify, serve, streams)
   addPolling(fastify, serve, parts)
   addPushing(fastify, parts)
-  addFanOut(fastify, { ...parts, subjects: createSubjects(fastify) })
+  const subjects = createSubjects(fastify)
+  addFanOut(fastify, { ...parts, subjects })
   await serveMetadata(fastify)
-  fastify.decorate('sharedSignals', parts)
+  const operating = createOperating(parts)
+  fastify.decorate('sharedSignals', { ...parts, operating })
+  const overview = createOverview(fastify, queue)
+  const operated = { streams, overview, subjects, operating }
+  if (fastify.hasDecorator('admin')) await addAdministration(fastify, operated)
   // A command tells nobody anything.
   fastify.addHook('onListen', async () => {
     fastify.log.info({ resource }, 'apps may hear of security events (OIDC_SHARED_SIGNALS)')

@@ -50,6 +50,8 @@ export interface Queue {
   stalled(streams: readonly Stream[]): Promise<readonly Stream[]>
   /** How many wait, by stream; 501 stands for more. */
   counts(streams: readonly string[]): Promise<ReadonlyMap<string, number>>
+  /** Since when the first of them waits, by stream; milliseconds since the epoch. */
+  oldest(streams: readonly string[]): Promise<ReadonlyMap<string, number>>
 }
 
 /** The kind of delivery by which one is pushed. */
@@ -58,7 +60,7 @@ export const KIND = 'security-events'
 const LEASE = 20
 /** Of one stream. */
 const MOST = 10_000
-const MOST_COUNTED = 501
+export const MOST_COUNTED = 501
 
 /** What the change feed names a stream by whose receiver asks for events. */
 export function changeOf({ id }: Pick<Stream, 'id'>): string {
@@ -153,6 +155,10 @@ export function createQueue(fastify: FastifyInstance): Queue {
     async counts(streams) {
       const rows = await database.query(statements.counts, [streams, MOST_COUNTED])
       return new Map(rows.map(({ stream, count }) => [stream, count]))
+    },
+    async oldest(streams) {
+      const rows = await database.query(statements.oldest, [streams])
+      return new Map(rows.map(({ stream, since }) => [stream, since.getTime()]))
     },
   }
 }

@@ -17,10 +17,17 @@ export interface WantedStatus {
   readonly reason?: string | undefined
 }
 
-/** `isTold`: its receiver did not ask for it, and is told of it (§8.1.5). Throws as `Streams.change`. */
+/** What was seen is so no more: nothing was done. */
+export class ChangedMeanwhile extends OAuthError {
+  constructor(status: Status) {
+    super('conflict', `the stream has become ${status} meanwhile: look at it again`, { status: 409 })
+  }
+}
+
+/** `from`: what it must be, or else `ChangedMeanwhile` is thrown. `isTold`: its receiver did not ask for it, and is told of it (§8.1.5). Throws as `Streams.change`. */
 export type SetStatus = (
   stream: Pick<Stream, 'client' | 'id'>,
-  wanted: WantedStatus,
+  wanted: WantedStatus & { readonly from?: Status | undefined },
   isTold?: boolean,
 ) => Promise<Stream>
 
@@ -30,7 +37,7 @@ interface StatusParts {
 }
 
 export function createSetStatus({ streams, queue }: StatusParts): SetStatus {
-  return async ({ client, id }, { status, reason }, isTold = false) => {
+  return async ({ client, id }, { status, reason, from }, isTold = false) => {
     const now = Date.now()
     const said = { status, ...(reason === undefined ? {} : { reason }) }
     const former: { status?: Status } = {}
@@ -39,6 +46,7 @@ export function createSetStatus({ streams, queue }: StatusParts): SetStatus {
       client,
       id,
       ({ reason: _former, ...rest }) => {
+        if (from !== undefined && rest.status !== from) throw new ChangedMeanwhile(rest.status)
         former.status = rest.status
         return { ...rest, ...said }
       },

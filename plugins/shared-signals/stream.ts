@@ -42,6 +42,8 @@ export interface Stream extends StreamConfiguration {
   readonly reason?: string
   /** When the receiver last asked for a verification event; milliseconds since the epoch. */
   readonly verifiedAt?: number
+  /** When an operator last had one sent. */
+  readonly checkedAt?: number
 }
 
 /** Those that the receiver asked for, of ours. */

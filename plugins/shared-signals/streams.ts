@@ -5,6 +5,7 @@ import type { PluginRecord } from '../../src/doors/plugin-records.ts'
 import type { NewEvent } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { isStorable } from '../../src/protocol/json.ts'
 import { hashOf } from '../../src/protocol/handle.ts'
 import { randomText } from '../../src/protocol/random.ts'
 import { isOfClient } from '../../src/services/clients/same-client.ts'
@@ -14,6 +15,12 @@ import { statements } from '../../src/store/security-events.ts'
 import { busy, notFound } from '../programs/refusals.ts'
 import { SCOPES } from './serving.ts'
 import type { Stream, StreamConfiguration } from './stream.ts'
+
+/** With when it was made, in milliseconds since the epoch: a client that made another one is known by the same name. */
+export interface KeptStream {
+  readonly stream: Stream
+  readonly createdAt: number
+}
 
 export interface Streams {
   /** Null where this client has none that can be read; what a former client of the name had is not its. */
@@ -30,6 +37,10 @@ export interface Streams {
   remove(clientId: string): Promise<boolean>
   /** Those of clients that are there and may have one, in no order that says anything. */
   list(): Promise<readonly Stream[]>
+  /** The same with when each was made, by the `client_id`. */
+  listKept(): Promise<readonly KeptStream[]>
+  /** By its own id. Null where none of those has it. */
+  findKept(id: string): Promise<KeptStream | null>
   /**
    * What is left of the stream of a client that is gone, or of one that cannot be read any more. `deletedAt`, by the database's clock in milliseconds since
    * the epoch, is when a client of the name was deleted: this process may not know yet.
@@ -49,10 +60,14 @@ export function createStreams(fastify: FastifyInstance): Streams {
   const { audit, database } = kernelOf(fastify)
   const records = oauth.records<Stream>(KIND, { sealed: true, most: MOST, key: ({ id }) => id })
 
-  /** Undefined where no SECRET_KEY fits it any more. */
-  async function readable(id: string): Promise<PluginRecord<Stream> | null | undefined> {
+  /** By the id of the record. Undefined where no SECRET_KEY fits it any more. */
+  const readable = async (id: string) => orUnreadable(records.get(id))
+
+  async function orUnreadable(
+    reading: Promise<PluginRecord<Stream> | null>,
+  ): Promise<PluginRecord<Stream> | null | undefined> {
     try {
-      return await records.get(id)
+      return await reading
     } catch (error) {
       if (!(error instanceof UnreadableError)) throw error
       fastify.log.warn(
@@ -107,6 +122,19 @@ export function createStreams(fastify: FastifyInstance): Streams {
     return { last: rows[PAGE - 1]?.id, found: found.filter((record) => record != null) }
   }
 
+  async function listRecords(): Promise<readonly PluginRecord<Stream>[]> {
+    const all: PluginRecord<Stream>[] = []
+    for (let after: string | undefined = ''; after !== undefined;) {
+      const { last, found } = await page(after)
+      all.push(...found)
+      after = last
+    }
+    const theirs = await Promise.all(
+      all.map(async (record) => isTheirs(record, await oauth.findClient(record.value.client))),
+    )
+    return all.filter((_record, at) => theirs[at])
+  }
+
   async function get(clientId: string, id: string): Promise<PluginRecord<Stream>> {
     const record = await read(clientId)
     if (record === null || record.value.id !== id) throw notFound('stream')
@@ -146,20 +174,22 @@ export function createStreams(fastify: FastifyInstance): Streams {
       return remove(id, deletionOf(clientId))
     },
     remove: async (clientId) => removeOf(clientId, deletionOf(clientId)),
-    async list() {
-      const all: PluginRecord<Stream>[] = []
-      for (let after: string | undefined = ''; after !== undefined;) {
-        const { last, found } = await page(after)
-        all.push(...found)
-        after = last
-      }
-      const theirs = await Promise.all(
-        all.map(async (record) => isTheirs(record, await oauth.findClient(record.value.client))),
-      )
-      return all.filter((_record, at) => theirs[at]).map(({ value }) => value)
+    list: async () => (await listRecords()).map(({ value }) => value),
+    async listKept() {
+      const all = (await listRecords()).map(keptOf)
+      return all.toSorted((one, other) => (one.stream.client < other.stream.client ? -1 : 1))
+    },
+    async findKept(id) {
+      const record = isStorable(id) ? await orUnreadable(records.find(id)) : null
+      if (record == null || !isTheirs(record, await oauth.findClient(record.value.client))) return null
+      return keptOf(record)
     },
     forget,
   }
+}
+
+function keptOf({ value: stream, createdAt }: PluginRecord<Stream>): KeptStream {
+  return { stream, createdAt }
 }
 
 function deletionOf(client: string): NewEvent {

@@ -8,31 +8,64 @@ import type { Client } from '../../src/doors/client.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { isObject } from '../../src/protocol/json.ts'
+import { isObject, isStorable } from '../../src/protocol/json.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { statements } from '../../src/store/security-events.ts'
 import { notFound } from '../programs/refusals.ts'
 import { MANAGE, StreamId, type ServeSignals } from './serving.ts'
+import type { Stream } from './stream.ts'
 import { KIND, type Streams } from './streams.ts'
 
 export interface Subjects {
   /** The streams of those whose subject was removed from them. */
   removedFrom(pairs: readonly { stream: string; subject: string }[]): Promise<ReadonlySet<string>>
   forget(stream: string, subject: string): Promise<void>
+  /** Those that were removed from it, behind the subject `after`. */
+  list(stream: string, options: { after: string; limit: number }): Promise<readonly string[]>
+  /** Of those, whom a user name, a verified email address or a `sub` means. */
+  search(stream: Pick<Stream, 'client' | 'id'>, text: string): Promise<readonly string[]>
+  /** How many were removed from it; 501 stands for more. */
+  count(stream: string): Promise<number>
 }
 
 export const ADD = '/subjects/add'
 export const REMOVE = '/subjects/remove'
 /** Of one stream. */
 const MOST = 100_000
+export const MOST_COUNTED = 501
 
 export function createSubjects(fastify: FastifyInstance): Subjects {
+  const { oauth } = fastify
   const { database } = kernelOf(fastify)
+
+  const removedFrom: Subjects['removedFrom'] = async (pairs) => {
+    if (pairs.length === 0) return new Set()
+    const values = [pairs.map(({ stream }) => stream), pairs.map(({ subject }) => subject)]
+    return new Set((await database.query(statements.removedOf, values)).map(({ stream }) => stream))
+  }
+
   return {
-    async removedFrom(pairs) {
-      if (pairs.length === 0) return new Set()
-      const values = [pairs.map(({ stream }) => stream), pairs.map(({ subject }) => subject)]
-      return new Set((await database.query(statements.removedOf, values)).map(({ stream }) => stream))
+    removedFrom,
+    async list(stream, { after, limit }) {
+      const rows = await database.query(statements.listSubjects, [stream, after, limit])
+      return rows.map(({ subject }) => subject)
+    },
+    async search({ client: clientId, id: stream }, text) {
+      if (!isStorable(text)) return []
+      const client = await oauth.findClient(clientId)
+      const user = (await oauth.users.find(text)) ?? (await oauth.users.findByEmail(text))
+      const meant = new Set([
+        text,
+        ...(user === null || client === null ? [] : [oauth.subjectOf(user.id, client)]),
+      ])
+      const found: string[] = []
+      for (const subject of meant)
+        if ((await removedFrom([{ stream, subject }])).size > 0) found.push(subject)
+      return found
+    },
+    async count(stream) {
+      const [row] = await database.query(statements.countSubjects, [stream, MOST_COUNTED])
+      return row!.count
     },
     async forget(stream, subject) {
       await database.query(statements.addSubject, [stream, subject])

@@ -40,7 +40,7 @@ export function addVerification(
   })
 }
 
-function tooSoon(seconds: number): OAuthError {
+export function tooSoon(seconds: number): OAuthError {
   return new OAuthError(
     'temporarily_unavailable',
     `the next verification can be asked for in ${seconds} seconds`,

@@ -1,14 +1,9 @@
 /** `stream list|pause|enable|delete`: the event streams by which apps hear of security events, and what waits for each. */
 import { Command } from 'commander'
 import type { FastifyInstance } from 'fastify'
+import type { Operated } from '../../plugins/shared-signals/operating.ts'
 import { KIND } from '../../plugins/shared-signals/queue.ts'
-import {
-  deliveredOf,
-  MOST_REASON,
-  PUSH,
-  type Status,
-  statusToWire,
-} from '../../plugins/shared-signals/stream.ts'
+import { deliveredOf, MOST_REASON, PUSH, statusToWire } from '../../plugins/shared-signals/stream.ts'
 import { ConfigError } from '../config.ts'
 import { isStorable } from '../protocol/json.ts'
 import { withJson } from './json-option.ts'
@@ -73,9 +68,10 @@ export function streamCommand(): Command {
   withJson(
     command
       .command('enable <client_id>')
-      .description('let go what was held, and tell what happens from now on'),
-  ).action(async (client: string, { json }: Options) =>
-    become('enabled', client, { json, said: 'what waited is told.' }),
+      .description('let go what was held, and tell what happens from now on')
+      .option('--reason <text>', 'what the app is told of it'),
+  ).action(async (client: string, { json, reason }: Options) =>
+    become('enabled', client, { json, reason, said: 'what waited is told.' }),
   )
   withJson(command.command('delete <client_id>').description('remove a stream, with what waits for it'))
     .option('--yes', 'do it')
@@ -100,16 +96,18 @@ interface Become {
 }
 
 /** The app is told, unless its stream is so already. */
-async function become(status: Status, client: string, { said, json, reason }: Become): Promise<void> {
+async function become(
+  status: Operated['status'],
+  client: string,
+  { said, json, reason }: Become,
+): Promise<void> {
   if (!isStorable(reason ?? '') || (reason ?? '').length > MOST_REASON)
     throw new ConfigError(`--reason has ${MOST_REASON} characters at most, without NUL.`)
   await withServer(async (_oauth, server) => {
-    const { streams, queue, setStatus } = signalsOf(server)
+    const { streams, operating } = signalsOf(server)
     const had = await streams.find(client)
     if (had === null) throw noStream(client)
-    const stream = had.status === status ? had : await setStatus(had, { status, reason }, true)
-    // What was given up for a while, as after a day without an answer, is told now.
-    if (stream === had && status === 'enabled') await queue.wake(stream)
+    const stream = await operating.setStatus(had.id, { status, reason })
     print({ client_id: client, ...statusToWire(stream) }, [`${client} is ${status}: ${said}`], json)
   })
 }

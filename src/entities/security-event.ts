@@ -1,6 +1,9 @@
 /** Security events that wait for their receivers (RFC 8417), by the stream that each is for; gone when they are taken. */
 import { defineEntity, p } from './define.ts'
 
+/** Days until nobody waits for a receiver any more. */
+export const DAYS_KEPT = 7
+
 const SecurityEventSchema = defineEntity({
   name: 'SecurityEvent',
   tableName: 'security_events',
@@ -18,7 +21,7 @@ const SecurityEventSchema = defineEntity({
     /** Not pushed again before; null where it was not put off. */
     dueAt: p.datetime().nullable(),
     /** No receiver came for it until then. */
-    expiresAt: p.datetime().defaultRaw("(now() + '7 days'::interval)").index(),
+    expiresAt: p.datetime().defaultRaw(`(now() + '${DAYS_KEPT} days'::interval)`).index(),
   },
   indexes: [{ properties: ['stream'], where: '"claimed_until" is not null' }],
 })

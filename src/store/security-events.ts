@@ -2,7 +2,7 @@
 import { OutboxEntry } from '../entities/outbox-entry.ts'
 import { PluginRecord } from '../entities/plugin-record.ts'
 import { RemovedSubject } from '../entities/removed-subject.ts'
-import { SecurityEvent } from '../entities/security-event.ts'
+import { DAYS_KEPT, SecurityEvent } from '../entities/security-event.ts'
 import { counting, type Removed } from './expired.ts'
 import { statement, type Table } from './statement.ts'
 
@@ -22,7 +22,7 @@ export const AHEAD = '00000000.'
 export const FIRST = '00000001'
 export const LAST = 'z'
 
-/** In each but `add`, `counts` and `stalled`, $1 is the stream. */
+/** In each but `add`, `counts`, `oldest` and `stalled`, $1 is the stream. */
 export const statements = {
   /** Streams $1, ids $2, claims $3. What is there already stays: who stores it may do so again. */
   add: statement('security-events-add', (table) => {
@@ -83,6 +83,15 @@ export const statements = {
       cross join lateral (select from ${event.name} where ${stream} = wanted.one limit $2) waiting
       group by wanted.one`
   }),
+  /** Since when the first waits for each of the streams $1, where any do: what is said of the stream itself stands before what is older. */
+  oldest: statement<{ stream: string; since: Date }>('security-events-oldest', (table) => {
+    const event = table(SecurityEvent)
+    const [stream, jti, expiresAt] = [event.column('stream'), event.column('jti'), event.column('expiresAt')]
+    const first = (which: string) => `(select ${expiresAt} as until from ${event.name}
+      where ${stream} = wanted.one and ${jti} ${which} '${FIRST}' order by ${jti} limit 1)`
+    return `select wanted.one as "stream", min(until) - interval '${DAYS_KEPT} days' as "since" from unnest($1::text[]) as wanted (one)
+      cross join lateral (${first('<')} union all ${first('>=')}) firsts group by wanted.one`
+  }),
   /** What was put off is as new. */
   anew: statement('security-events-anew', (table) => {
     const event = table(SecurityEvent)
@@ -132,6 +141,19 @@ export const statements = {
     const [stream, subject] = [removed.column('stream'), removed.column('subject')]
     return `select had.${stream} as "stream" from unnest($1::text[], $2::text[]) as wanted (one, who)
       join ${removed.name} had on had.${stream} = wanted.one and had.${subject} = wanted.who`
+  }),
+  /** Behind the subject $2, at most $3. */
+  listSubjects: statement<Pick<RemovedSubject, 'subject'>>('removed-subjects-list', (table) => {
+    const removed = table(RemovedSubject)
+    const subject = removed.column('subject')
+    return `select ${subject} as "subject" from ${removed.name}
+      where ${removed.column('stream')} = $1 and ${subject} > $2 order by ${subject} limit $3`
+  }),
+  /** How many there are, as far as $2. */
+  countSubjects: statement<{ count: number }>('removed-subjects-count', (table) => {
+    const removed = table(RemovedSubject)
+    return `select count(*)::int as "count"
+      from (select from ${removed.name} where ${removed.column('stream')} = $1 limit $2) counted`
   }),
   clearSubjects: statement('removed-subjects-clear', (table) => {
     const removed = table(RemovedSubject)

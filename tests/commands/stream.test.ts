@@ -102,6 +102,10 @@ test('pause holds what happens, enable lets it go, and the app is told of both a
   await run('enable', 'told')
   await until(() => expect(pushed().at(-1)).toMatchObject({ events: { late: {} } }))
   const { events } = await server.server.oauth.audit.list({ client: 'told', type: 'stream.changed' })
+  await run('pause', 'asking')
+  const mended = { status: 'enabled', reason: 'It is mended.' }
+  expect(await runJson('enable', 'asking', '--reason', mended.reason)).toEqual({ client_id: 'asking', stream_id: id, ...mended })
+  expect((await polled()).filter((told) => UPDATED in (told as object)).at(-1)).toEqual({ [UPDATED]: mended })
   expect(events.map(({ actor, details }) => [actor.kind, details])).toEqual(
     ['enabled', 'paused'].map((status) => ['command', { changes: ['status'], status }]),
   )

@@ -104,6 +104,16 @@ const ALL: Readonly<Record<string, Row>> = {
   '/revoke': { nobody: [405, 401, 405], client: [405, 400, 405] },
   '/userinfo': open(401, 401),
 
+  // By a token of their own resource.
+  '/.well-known/ssf-configuration': open(200),
+  '/.well-known/oauth-protected-resource/ssf': open(200),
+  '/ssf/stream': { ...open(401, 401), methods: { PUT: 401, PATCH: 401, DELETE: 401 } },
+  '/ssf/status': open(401, 401),
+  '/ssf/verify': open(405, 401),
+  '/ssf/subjects/add': open(405, 401),
+  '/ssf/subjects/remove': open(405, 401),
+  '/ssf/poll/:stream_id': open(405, 401),
+
   '/account': account(200, 405),
   '/account/profile': account(200, 403),
   '/account/security': account(200, 405),
@@ -170,6 +180,10 @@ const ALL: Readonly<Record<string, Row>> = {
   '/admin/resources/new': administration(200, 403),
   '/admin/resource': administration(200, 403, RESOURCE),
   '/admin/resource/delete': administration(303, 403, RESOURCE),
+  '/admin/shared-signals': administration(200, 405),
+  '/admin/shared-signals/stream': administration(404, 403),
+  '/admin/shared-signals/verification': administration(303, 403),
+  '/admin/shared-signals/removal': administration(404, 403),
   '/admin/upstreams': administration(200, 405),
   '/admin/upstreams/new': administration(200, 403),
   '/admin/upstream': administration(200, 403, UPSTREAM),

@@ -14,7 +14,7 @@ import { findSecrets } from '../support/traces.ts'
 import { createUserAgent, findForm, type UserAgent } from '../support/user-agent.ts'
 import { codesOf } from '../support/code-flow.ts'
 import { answersTo, type Role, ROLES, TABLE } from './access-table.ts'
-import { ADMINISTRATION, stateOf } from './forms.ts'
+import { ADMINISTRATION, SIGNALS, stateOf } from './forms.ts'
 
 const ROOT = { username: 'root', password: 'the first of two administrators', roles: ['admin'] }
 const FORMER = { username: 'former', password: 'the second of two administrators', roles: ['admin'] }
@@ -43,6 +43,7 @@ const server = await startServer(
     OIDC_CLIENT_METADATA_DOCUMENTS: 'any',
     OIDC_SESSION_MANAGEMENT: true,
     OIDC_CIBA: true,
+    OIDC_SHARED_SIGNALS: 'on',
     WEBHOOKS: `https://hooks.example/ whsec_${'A'.repeat(43)}= resource.deleted`,
   },
   { seed },
@@ -118,7 +119,7 @@ test.each(ROLES)('K2: %s gets what the table says, by every method, at every rou
   expect(told).toEqual(decided)
 })
 
-test.each(Object.entries(ADMINISTRATION))(
+test.each(Object.entries({ ...ADMINISTRATION, ...SIGNALS }))(
   'the %s form of an administrator is refused from everybody else, in the same browser too',
   async (_name, kind) => {
     const { agent, action, fields } = await kind.open(server)

@@ -28,6 +28,7 @@ import {
   RESET_PASSWORD,
   SET_PASSWORD,
   SETUP,
+  SIGNALS,
   SIGN_IN,
   SIGN_OUT,
   SIGN_UP,
@@ -41,12 +42,13 @@ const server = await startServer(
     OIDC_SIGN_UP: 'on',
     OIDC_REGISTRATION: 'token',
     OIDC_CLIENT_METADATA_DOCUMENTS: 'any',
+    OIDC_SHARED_SIGNALS: 'on',
   },
   { seed: SEED },
 )
 const FORM = 'application/x-www-form-urlencoded'
 /** The setup before the administration: it makes the first administrator. */
-const KINDS: Record<string, FormKind> = formsThere<Record<string, FormKind>>({ setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, 'code by mail': MAIL_CODE_BUTTON, 'enter a code': ENTER_MAIL_CODE, consent: CONSENT, 'kept account': KEEP_ACCOUNT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, invitation: INVITATION, 'confirm an address': CONFIRM_EMAIL, 'sign-up': SIGN_UP, 'confirm a sign-up': CONFIRM_SIGN_UP, 'confirm a newcomer': CONFIRM_NEWCOMER, device: DEVICE, ...ADMINISTRATION, ...ACCOUNT }) // prettier-ignore
+const KINDS: Record<string, FormKind> = formsThere<Record<string, FormKind>>({ setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, 'code by mail': MAIL_CODE_BUTTON, 'enter a code': ENTER_MAIL_CODE, consent: CONSENT, 'kept account': KEEP_ACCOUNT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, invitation: INVITATION, 'confirm an address': CONFIRM_EMAIL, 'sign-up': SIGN_UP, 'confirm a sign-up': CONFIRM_SIGN_UP, 'confirm a newcomer': CONFIRM_NEWCOMER, device: DEVICE, ...ADMINISTRATION, ...SIGNALS, ...ACCOUNT }) // prettier-ignore
 
 interface Sent {
   url?: string

@@ -8,6 +8,7 @@ import { askForCode, nextCode } from '../support/mail-code.ts'
 import { linkIn, openMailbox } from '../support/mailbox.ts'
 import { markOf } from '../../plugins/upstreams/flows.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
+import { POLL } from '../support/shared-signals.ts'
 import { until } from '../support/until.ts'
 import { giveEverything } from '../support/users.ts'
 import { isServed, isThere } from '../support/left-out.ts'
@@ -384,6 +385,22 @@ export const DEVICE: FormKind = {
   },
 }
 
+/** One on a page of a stream of security events. */
+function ofStream(id: string, route: string, page = route): FormKind {
+  return administered(id, `/admin/shared-signals${route}`, async ({ server }) => {
+    const { client_id: clientId = '' } = await server.oauth.clients.create({ client_name: 'An app', scope: ['ssf.manage'] })
+    const stream = await server.sharedSignals.streams.create(clientId, { delivery: { method: POLL } })
+    return { path: `/shared-signals${page}?id=${stream.id}` }
+  })
+} // prettier-ignore
+
+/** Those of a server whose OIDC_SHARED_SIGNALS is on. */
+export const SIGNALS = formsThere({
+  'pause of a stream': ofStream('change-status', '/stream'),
+  'verification of a stream': ofStream('verify', '/verification', '/stream'),
+  'removal of a stream': ofStream('remove-stream', '/removal'),
+})
+
 export const ADMINISTRATION = formsThere({
   'new client': administered('client', '/admin/clients/new', async () => ({ path: '/clients/new', fill: { redirect_uris: 'https://a.example/' } })),
   client: ofClient('client', '/admin/client', () => ({ client_name: 'Another name' })),
@@ -553,7 +570,7 @@ export function formOn(page: Page, agent: UserAgent, filled: Record<string, stri
 }
 
 /** What leads to a mail, and what apps are told, as a rule nothing. */
-const TOLD = `'backchannel-logout', 'notice', 'farewell', 'mail', 'password-reset', 'sign-up', 'confirm-email', 'invitation', 'mail-code'`
+const TOLD = `'backchannel-logout', 'notice', 'farewell', 'mail', 'password-reset', 'sign-up', 'confirm-email', 'invitation', 'mail-code', 'shared-signals', 'shared-signals-client', 'security-events'`
 
 /** All that a form could change, once what is to be told is told, which comes behind a form in its own time. */
 export async function stateOf({ database, server }: TestServer): Promise<unknown> {

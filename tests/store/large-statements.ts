@@ -230,6 +230,8 @@ export const questions: Readonly<Record<string, Question>> = {
   'security-events-remove': [['stream-1', ['jti-1', 'jti-2']], 8],
   'security-events-clear': [['stream-1', null], 2 * WAITING],
   'security-events-count': [[['stream-1', 'stream-2'], 501], 4 * 501],
+  // Of each the first, and the first of what is said of the stream itself.
+  'security-events-oldest': [[['stream-1', 'stream-2']], 4],
   'security-events-stalled': [
     [['stream-1', 'stream-2'], ['z', 'z'], ['app-1', 'app-2'], 'security-events'],
     12,
@@ -246,6 +248,8 @@ export const questions: Readonly<Record<string, Question>> = {
     ],
     8,
   ],
+  'removed-subjects-list': [['stream-1', 'subject-1', PAGE], 2 * PAGE],
+  'removed-subjects-count': [['stream-1', 501], 2 * 501],
   'removed-subjects-clear': [['stream-1'], 2 * WAITING],
   'outbox-expired': [[], REMOVAL],
   'refresh-token-insert': [[UUID, 'hash', 60], 0],

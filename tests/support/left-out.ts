@@ -51,6 +51,7 @@ const ROUTES: Readonly<Record<string, RegExp>> = {
   'latchkey-device-code': /^\/device/,
   'latchkey-client-documents': /^\/admin\/unregistered/,
   'latchkey-webhooks': /^\/admin\/webhooks/,
+  'latchkey-shared-signals': /^\/ssf\/|^\/\.well-known\/.*ssf|^\/admin\/shared-signals/,
 }
 
 /** Whether the servers of this run have the plugin that a route is of. */

@@ -61,6 +61,7 @@ const OURS: Readonly<Partial<Record<EventType, Message>>> = {
   'stream.created': message('Stream of security events made'),
   'stream.changed': message('Stream of security events changed'),
   'stream.deleted': message('Stream of security events deleted'),
+  'stream.verification_sent': message('Verification event sent'),
   'initial_token.created': message('Initial access token made'),
   'initial_token.deleted': message('Initial access token deleted'),
   'limit.reached': message('Too many failures, refused for a while'),
