@@ -187,7 +187,7 @@ export function addClients({ oauth }: FastifyInstance, api: AdminApi): void {
 }
 
 /** Whether it has a scope by which somebody administers the server, or may come by one. */
-function administers({
+export function administers({
   scope,
   default_scope: usual,
   optional_scopes: optional,

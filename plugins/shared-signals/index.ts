@@ -11,6 +11,7 @@ import { addAdministration } from './administration.ts'
 import { addConfiguration } from './configuration.ts'
 import { addFanOut } from './fan-out.ts'
 import { serveMetadata } from './metadata.ts'
+import { addOperations } from './operations.ts'
 import { createOperating, type Operating } from './operating.ts'
 import { createOverview } from './overview.ts'
 import { addPolling } from './polling.ts'
@@ -70,6 +71,7 @@ async function sharedSignals(fastify: FastifyInstance): Promise<void> {
   const overview = createOverview(fastify, queue)
   const operated = { streams, overview, subjects, operating }
   if (fastify.hasDecorator('admin')) await addAdministration(fastify, operated)
+  if (fastify.hasDecorator('adminApi')) addOperations(fastify, fastify.adminApi, operated)
   // A command tells nobody anything.
   fastify.addHook('onListen', async () => {
     fastify.log.info({ resource }, 'apps may hear of security events (OIDC_SHARED_SIGNALS)')

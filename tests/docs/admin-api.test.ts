@@ -76,7 +76,7 @@ test('the programs of the page do what it says', async () => {
 
 test.runIf(isWhole)('the page names every operation', async () => {
   const text = await readFile(join(checkout, 'docs/admin-api.md'), 'utf8')
-  const server = await startApi()
+  const server = await startApi({ OIDC_SHARED_SIGNALS: 'on' })
   const description = (await (await server.get('/admin/api/v1/openapi.json')).json()) as {
     paths: Record<string, Record<string, { security: { oauth: [string] }[] }>>
   }

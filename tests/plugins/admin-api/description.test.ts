@@ -4,10 +4,11 @@ import { expect, test } from 'vitest'
 import { callerAs, startApi } from '../../support/admin-api.ts'
 import { createAssertionKey } from '../../support/client-assertions.ts'
 import { isThere } from '../../support/left-out.ts'
+import * as signals from '../../support/shared-signals.ts'
 import { getTokens } from '../../support/sign-in.ts'
 import { signedIn } from '../account/owner.ts'
 
-const server = await startApi()
+const server = await startApi({ OIDC_SHARED_SIGNALS: 'on' })
 const { oauth } = server.server
 const call = await callerAs(server, 'all')
 interface Schema {
@@ -101,6 +102,13 @@ test('what is answered to whoever looks at all that there is fits what it says',
   await oauth.users.update('alice', { roles: ['read_books'] })
   const corp = { id: 'corp', issuer: 'https://id.corp.example', client_id: 'us', claims: { email: 'mail' } }
   if (isThere('latchkey-upstreams')) await call('POST', '/upstreams', { ...corp, client_secret: 'of corp' })
+  const hears = isThere('latchkey-shared-signals')
+  if (hears) await oauth.clients.create(signals.app('hears'))
+  const delivery = { method: signals.PUSH, endpoint_url: 'https://hears.example/events' }
+  const stream_id = hears ? await signals.streamOf(await signals.signalsAs(server, 'hears'), delivery) : ''
+  await server.database.query(
+    `insert into removed_subjects (stream, subject) values ('${stream_id}', 'somebody')`,
+  )
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const examples: Record<string, string> = {
     sub: alice.id,
@@ -109,6 +117,7 @@ test('what is answered to whoever looks at all that there is fits what it says',
     resource: encodeURIComponent(`${server.url}/admin/api/v1`),
     id: 'corp',
     issuer: encodeURIComponent(issuer),
+    stream_id,
   }
   let looked = 0
   for (const { method, path, responses } of operations) {
