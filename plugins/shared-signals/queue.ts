@@ -60,6 +60,8 @@ export const KIND = 'security-events'
 const LEASE = 20
 /** Of one stream. */
 const MOST = 10_000
+/** Of what is said of the stream itself: the latest of it is what holds. */
+const MOST_SAID = 100
 export const MOST_COUNTED = 501
 
 /** What the change feed names a stream by whose receiver asks for events. */
@@ -87,6 +89,7 @@ export function createQueue(fastify: FastifyInstance): Queue {
     async add(events) {
       if (events.length === 0) return
       const streams = [...new Map(events.map(({ stream }) => [stream.id, stream])).values()]
+      const told = new Set(events.filter(({ claims }) => claims.jti < FIRST).map(({ stream }) => stream.id))
       const dropped = await database.transaction(async (query) => {
         await query(statements.add, [
           events.map(({ stream }) => stream.id),
@@ -95,8 +98,9 @@ export function createQueue(fastify: FastifyInstance): Queue {
         ])
         const full: { client: string; count: number }[] = []
         for (const { id, client } of streams) {
-          const [row] = await query(statements.trim, [id, MOST])
+          const [row] = await query(statements.trim, [id, MOST, FIRST, LAST])
           if (row!.removed > 0) full.push({ client, count: row!.removed })
+          if (told.has(id)) await query(statements.trim, [id, MOST_SAID, '', FIRST])
         }
         await tell(query, streams)
         return full

@@ -31,12 +31,12 @@ export const statements = {
     return `insert into ${event.name} (${columns})
       select * from unnest($1::text[], $2::text[], $3::jsonb[]) on conflict do nothing`
   }),
-  /** The oldest of those that are more than $2. */
+  /** Of those from $3 on and before $4, the oldest of what is more than $2. */
   trim: statement<Removed>('security-events-trim', (table) => {
     const event = table(SecurityEvent)
     const [stream, jti] = [event.column('stream'), event.column('jti')]
     return counting(`delete from ${event.name} where ${stream} = $1 and ${jti} = any(array(
-      select ${jti} from ${event.name} where ${stream} = $1 and ${jti} >= '${FIRST}' order by ${jti} desc offset $2::int limit ${TRIMMED}))`)
+      select ${jti} from ${event.name} where ${stream} = $1 and ${jti} >= $3 and ${jti} < $4 order by ${jti} desc offset $2::int limit ${TRIMMED}))`)
   }),
   /**
    * The first behind $2 and before $4 that is not put off, for $3 seconds; while another one of the stream is claimed, since they go in their order, a row without one. No row where

@@ -223,7 +223,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'recipients-wait-in-excess': [[100_000], 1],
   'recipients-expired': [[], REMOVAL],
   'security-events-add': [[['stream-1'], ['jti'], ['{}']], 0],
-  'security-events-trim': [['stream-1', 10_000], 10_000 + REMOVAL],
+  'security-events-trim': [['stream-1', 10_000, '', 'z'], 10_000 + REMOVAL],
   'security-event-claim': [['stream-1', '', 20, 'z'], 8],
   'security-event-release': [['stream-1', 'jti-1'], 2],
   'security-events-list': [['stream-1', 101, 'z'], 2 * 101],

@@ -217,3 +217,13 @@ test('of a receiver and an operator who change a stream at the same moment each 
   expect(deleted.status).toBe(204)
   expect(await streams.find('other')).toBeNull()
 })
+
+test('who pauses and enables again and again fills nothing: of what is said of a stream itself the last hundred wait', async () => {
+  const id = await signals.streamOf(calls['other']!)
+  await query(`insert into security_events (stream, jti, claims) select $1, '00000000.0' || lpad(n::text, 4, '0'), '{}' from generate_series(1, 700) n`, [id])
+  await query(`insert into security_events (stream, jti, claims) select $1, '0190' || lpad(n::text, 4, '0'), '{}' from generate_series(1, 150) n`, [id])
+  for (const status of ['paused', 'enabled']) await apps('POST', `/event-streams/${id}/status`, { status })
+  const [row] = await query(`select count(*) filter (where jti < '00000001')::int as said, count(*) filter (where jti > '00000001')::int as happened,
+    bool_or(claims->'events' ? '${UPDATED}') as latest from security_events where stream = $1`, [id])
+  expect(row).toEqual({ said: 100, happened: 150, latest: true })
+}) // prettier-ignore
