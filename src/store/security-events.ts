@@ -75,12 +75,12 @@ export const statements = {
     const event = table(SecurityEvent)
     return `delete from ${event.name} where ${event.column('stream')} = $1 and ($2::text is null or ${event.column('jti')} < $2)`
   }),
-  /** How many wait for each of the streams $1, where any do; $2 at most. */
+  /** How many wait for each of the streams $1, where any do; $2 at most. In the order of the index, so that it is read and not the table. */
   counts: statement<{ stream: string; count: number }>('security-events-count', (table) => {
     const event = table(SecurityEvent)
-    const stream = event.column('stream')
+    const [stream, jti] = [event.column('stream'), event.column('jti')]
     return `select wanted.one as "stream", count(*)::int as "count" from unnest($1::text[]) as wanted (one)
-      cross join lateral (select from ${event.name} where ${stream} = wanted.one limit $2) waiting
+      cross join lateral (select from ${event.name} where ${stream} = wanted.one order by ${jti} limit $2) waiting
       group by wanted.one`
   }),
   /** Since when the first waits for each of the streams $1, where any do: what is said of the stream itself stands before what is older. */
@@ -152,8 +152,9 @@ export const statements = {
   /** How many there are, as far as $2. */
   countSubjects: statement<{ count: number }>('removed-subjects-count', (table) => {
     const removed = table(RemovedSubject)
+    const [stream, subject] = [removed.column('stream'), removed.column('subject')]
     return `select count(*)::int as "count"
-      from (select from ${removed.name} where ${removed.column('stream')} = $1 limit $2) counted`
+      from (select from ${removed.name} where ${stream} = $1 order by ${subject} limit $2) counted`
   }),
   clearSubjects: statement('removed-subjects-clear', (table) => {
     const removed = table(RemovedSubject)

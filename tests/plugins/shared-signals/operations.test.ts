@@ -1,6 +1,8 @@
 /** What programs see of streams of security events, and do about them, by the interface of the administration. @needs latchkey-shared-signals */
 import { decodeJwt } from 'jose'
 import { expect, test } from 'vitest'
+import { statements } from '../../../src/store/security-events.ts'
+import { tableOf } from '../../../src/store/statement.ts'
 import { callerAs, program, PROGRAMS, ROOT, startApi } from '../../support/admin-api.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import * as signals from '../../support/shared-signals.ts'
@@ -226,4 +228,21 @@ test('who pauses and enables again and again fills nothing: of what is said of a
   const [row] = await query(`select count(*) filter (where jti < '00000001')::int as said, count(*) filter (where jti > '00000001')::int as happened,
     bool_or(claims->'events' ? '${UPDATED}') as latest from security_events where stream = $1`, [id])
   expect(row).toEqual({ said: 100, happened: 150, latest: true })
+}) // prettier-ignore
+
+test('what waits and who was removed is counted by an index, however much there is and before anything was vacuumed', async () => {
+  const ids = ['a', 'b', 'c'].map((name) => `counted-${name}`)
+  await query(`insert into security_events (stream, jti, claims) select s, '0190' || lpad(n::text, 8, '0'), '{}' from unnest($1::text[]) s, generate_series(1, 7000) n`, [ids])
+  await query(`insert into removed_subjects (stream, subject) select s, 'subject-' || n from unnest($1::text[]) s, generate_series(1, 7000) n`, [ids])
+  await query('analyze security_events, removed_subjects')
+  const [counts, subjects] = [statements.counts, statements.countSubjects].map(({ build }) => build(tableOf()))
+  const plans = await Promise.all([
+    query(`explain ${counts!.replace('$1', `'{${ids.join(',')}}'`).replace('$2', '501')}`),
+    query(`explain ${subjects!.replace('$1', `'${ids[2]}'`).replace('$2', '501')}`),
+  ])
+  const text = JSON.stringify(plans)
+  expect(text).toContain('security_events_pkey')
+  expect(text).toContain('removed_subjects_pkey')
+  expect(text).not.toContain('Seq Scan')
+  for (const table of ['security_events', 'removed_subjects']) await query(`delete from ${table} where stream = any($1)`, [ids])
 }) // prettier-ignore
