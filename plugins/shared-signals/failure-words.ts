@@ -6,7 +6,7 @@ export function wordsOfFailure(text: string): Words {
   const status = /^it answered with (\d{3})/.exec(text)?.[1]
   if (status !== undefined) return wordsOfStatus(Number(status))
   const known = REASONS.find(([pattern]) => pattern.test(text))
-  return known === undefined ? message('It was not reached: {reason}', { reason: text }) : known[1]
+  return known === undefined ? message('It did not take the event: {reason}', { reason: text }) : known[1]
 }
 
 const REASONS: readonly (readonly [RegExp, Words])[] = [
@@ -16,6 +16,7 @@ const REASONS: readonly (readonly [RegExp, Words])[] = [
   [/public internet/, message('Its address is not of the public internet. Where that is meant, add its origin to UNSAFE_OUTBOUND_ORIGINS.')],
   [/not https/, message('Its address is not https. Where that is meant, add its origin to UNSAFE_OUTBOUND_ORIGINS.')],
   [/proxy/, message('The proxy of OUTBOUND_PROXY does not let events through to it.')],
+  [/bytes/, message('It answered at too great a length: an empty answer is enough.')],
   [/no answer came/, message('Nothing answers at its address. See that it runs, and that it is reached from here.')],
 ] // prettier-ignore
 

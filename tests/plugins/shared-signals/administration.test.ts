@@ -8,9 +8,10 @@ import { startReceiver } from '../../support/receiver.ts'
 import { startServer } from '../../support/server.ts'
 import * as signals from '../../support/shared-signals.ts'
 import { ALICE, SEED } from '../../support/sign-in.ts'
-import { findForm } from '../../support/user-agent.ts'
+import { createUserAgent, findForm } from '../../support/user-agent.ts'
 import { until } from '../../support/until.ts'
 import { alertOf, doneOn, signedIn } from '../admin/administrator.ts'
+import { expectSaid, PSEUDO_HEADERS } from '../languages/shown.ts'
 
 const statuses = new Map<string, number>()
 const receiver = await startReceiver(({ url }, response) =>
@@ -312,4 +313,26 @@ test('who signed in a while ago signs in again before they pause or remove, and 
     expect(findForm(back, form)!.fields).toMatchObject(fields)
     await query(`update sessions set authenticated_at = authenticated_at - interval '601 seconds'`)
   }
+}) // prettier-ignore
+
+test('the pages say all of their words by messages, whatever state a stream is in', async () => {
+  await streams.remove('told')
+  const told = await signals.signalsAs(server, 'told')
+  statuses.set('/said', 429)
+  const stream_id = await signals.streamOf(told, { method: signals.PUSH, endpoint_url: `${origin}/said` })
+  await told('PATCH', '/stream', { stream_id, description: 'Ours' })
+  await wait('told', 1)
+  await told('POST', '/verify', { stream_id })
+  await until(async () => expect((await pageOf('told')).body).toContain('it wants fewer events at a time'))
+  await query(`insert into removed_subjects (stream, subject) values ($1, 'somebody')`, [stream_id])
+  await query(`update outbox_recipients set rests_until = now() + interval '1 hour' where recipient = 'told'`)
+  const turned = createUserAgent(server.url, PSEUDO_HEADERS)
+  for (const [name, value] of agent.cookies) turned.cookies.set(name, value)
+  const one = `stream?id=${stream_id}`
+  for (const path of ['', '?search=nothing', '?removed=yes', `/${one}`, `/${one}&search=nobody`, `/removal?id=${stream_id}&again=yes`, '/stream?id=none'])
+    expectSaid(await turned.get(`${HOME}${path}`), ['The <b>shop</b>', 'root', 'nobody', 'nothing'])
+  for (const done of ['paused', 'enabled', 'sent', 'waits', 'soon', 'changed', 'again'])
+    expectSaid(await turned.get(`${HOME}/${one}&done=${done}`), ['The <b>shop</b>', 'root'])
+  await told('POST', '/status', { stream_id, status: 'disabled' })
+  expectSaid(await turned.get(`${HOME}/${one}`), ['The <b>shop</b>', 'root'])
 }) // prettier-ignore
