@@ -47,7 +47,10 @@ export interface OAuthOptions {
 async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<void> {
   const { config, database, settings, janitor = true, seeds = true } = options
   const { pluginTimeout: startLimit = 0 } = fastify.initialConfig
-  const kernel = createKernel(config, database, discreet(fastify.log), { janitor, startLimit })
+  const kernel = createKernel(config, database, discreet(fastify.log), {
+    removesExpired: janitor,
+    startLimit,
+  })
   decorateKernel(fastify, kernel)
   // Inherited where another issuer is registered further out.
   if (!fastify.hasRequestDecorator('actor')) fastify.decorateRequest('actor', null)

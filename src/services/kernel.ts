@@ -22,27 +22,34 @@ import { createLanguages, type Languages } from './languages/languages.ts'
 import { createListings, type Listings } from './listings.ts'
 import { createLoad, type Load } from './load.ts'
 import { createGuardedFetch, outboundOf } from './outbound/guarded-fetch.ts'
-import { createCourier, type Courier } from './outbox/courier.ts'
-import { createRecipients, type Recipients } from './outbox/recipients.ts'
-import { createGivenUpDeliveries, type GivenUpDeliveries } from './outbox/given-up.ts'
+import { createDeliveryServices, type DeliveryServices } from './outbox/delivery-services.ts'
 import { createOutbox, type Outbox, type OutboxTrail } from './outbox/outbox.ts'
 import { createMailer, type OwnMailer } from './mail.ts'
 import { createPluginRecords } from './plugin-records.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
-import { createHashersAtStart } from './seed/hashers-at-start.ts'
-import { createSeeder, type Seeder } from './seed/seed.ts'
+import { createSeedServices, type SeedServices } from './seed/seed-services.ts'
 import { createShedding, type Shedding } from './shedding.ts'
 import { createThrottleServices, type ThrottleServices } from './throttle/throttle-services.ts'
 import { createTokenServices, type TokenServices } from './tokens/token-services.ts'
 import { createTrustedIssuerRegistry } from './trusted-issuers/trusted-issuer-registry.ts'
-import { createTrustedIssuerServices, type TrustedIssuerServices } from './trusted-issuers/trusted-issuer-services.ts' // prettier-ignore
+import {
+  createTrustedIssuerServices,
+  type TrustedIssuerServices,
+} from './trusted-issuers/trusted-issuer-services.ts'
 import { createUpstreamRegistry, type UpstreamRegistry } from './upstreams/upstream-registry.ts'
 import { createIsBreached } from './users/breached-passwords.ts'
 import type { PasswordRules } from './users/passwords.ts'
 import { createUserServices, type UserServices } from './users/user-services.ts'
 
 export interface Kernel
-  extends ClientServices, ThrottleServices, TokenServices, TrustedIssuerServices, UserServices {
+  extends
+    ClientServices,
+    DeliveryServices,
+    SeedServices,
+    ThrottleServices,
+    TokenServices,
+    TrustedIssuerServices,
+    UserServices {
   readonly config: Config
   readonly issuer: string
   readonly database: Database
@@ -59,14 +66,9 @@ export interface Kernel
   readonly box: SecretBox
   readonly languages: Languages
   readonly mail: OwnMailer
-  readonly seeder: Seeder
   readonly fetch: Fetch
   readonly janitor: Pick<Janitor, 'add' | 'round'>
   readonly outbox: Outbox & Pick<OutboxTrail, 'enqueueBy' | 'announce'>
-  /** Not started with the others: by who listens. */
-  readonly courier: Courier
-  readonly givenUpDeliveries: GivenUpDeliveries
-  readonly recipients: Recipients
   /** How busy this process is now. */
   readonly load: () => Load
   /** Where pages read what they only show. */
@@ -83,7 +85,7 @@ export interface Kernel
 
 export interface KernelOptions {
   /** Whether what has expired is removed by this process too. */
-  janitor: boolean
+  removesExpired: boolean
   /** Milliseconds after which the app that we are in gives up a start; 0 for never. */
   startLimit: number
 }
@@ -92,7 +94,7 @@ export function createKernel(
   config: Config,
   database: Database,
   log: FastifyBaseLogger,
-  { janitor, startLimit }: KernelOptions,
+  { removesExpired, startLimit }: KernelOptions,
 ): Kernel {
   const { issuer, production } = config
   if (config.SECRET_KEY === undefined) throw new Error('the kernel needs SECRET_KEY')
@@ -105,8 +107,7 @@ export function createKernel(
   const { cachedClient } = directory
   const outbox = createOutbox({ database, box, feed, log, deliveries, cachedClient })
   const audit = createAudit(database, log, config.OIDC_AUDIT_TOKENS, outbox)
-  const recipients = createRecipients({ database, audit, feed, log })
-  const courier = createCourier({ database, audit, box, feed, log, deliveries, recipients })
+  const delivering = createDeliveryServices({ database, audit, box, feed, log, deliveries, outbox })
   const hashing = createHashingQueue()
   const argon2id = createArgon2id(config.OIDC_PASSWORD_HASH_MEMORY)
   const keyServices = createKeyServices({ config, database, doors, audit, feed, box, log })
@@ -138,15 +139,8 @@ export function createKernel(
     rules,
     log,
   })
-  const throttles = createThrottleServices({
-    database,
-    doors,
-    audit,
-    directory,
-    box,
-    users: people.users,
-    log,
-  })
+  const { users } = people
+  const throttles = createThrottleServices({ database, doors, audit, directory, box, users, log })
   const clients = createClientServices({
     config,
     database,
@@ -163,28 +157,33 @@ export function createKernel(
     throttle: throttles.throttle,
     log,
   })
-  const trusting = createTrustedIssuerServices({
-    issuer,
-    database,
-    trustedIssuers,
-    keys: clients.clientKeys,
-    users: people.users,
-    log,
-  })
-  const cleaner = createJanitor({
+  const { policies, clientKeys } = clients
+  const trusting = createTrustedIssuerServices({ issuer, database, trustedIssuers, clientKeys, users, log })
+  const janitor = createJanitor({
     database,
     log,
-    interval: janitor ? config.OIDC_JANITOR_INTERVAL : 0,
+    interval: removesExpired ? config.OIDC_JANITOR_INTERVAL : 0,
     longestLifetime: config.OIDC_TOKEN_EXPIRE + config.OIDC_REFRESH_REUSE_INTERVAL,
     auditExpire: config.OIDC_AUDIT_EXPIRE,
     endings: {
       accounts: people.accountDeletions.deleteDue,
-      waitingInExcess: recipients.giveUpExcess,
-      givenUp: recipients.removeExcess,
+      ...delivering.excesses,
       roles: people.groups.goOn,
       registrations: clients.endUnusedRegistrations,
       ...keyServices.resealings,
     },
+  })
+  const seeding = createSeedServices({
+    config,
+    database,
+    audit,
+    feed,
+    policies,
+    secret,
+    box,
+    rules,
+    startLimit,
+    log,
   })
   const listings = createListings(database, config, log)
 
@@ -193,6 +192,10 @@ export function createKernel(
     ...people,
     ...clients,
     ...trusting,
+    ...seeding,
+    courier: delivering.courier,
+    recipients: delivering.recipients,
+    givenUpDeliveries: delivering.givenUpDeliveries,
     config,
     issuer,
     database,
@@ -209,24 +212,9 @@ export function createKernel(
     keys,
     secret,
     box,
-    seeder: createSeeder({
-      issuer,
-      database,
-      audit,
-      feed,
-      policies: clients.policies,
-      log,
-      secret,
-      box,
-      limit: startLimit,
-      ...createHashersAtStart({ box, rules, production, log }),
-    }),
     fetch,
-    janitor: cleaner,
+    janitor,
     outbox,
-    courier,
-    recipients,
-    givenUpDeliveries: createGivenUpDeliveries(database, audit, outbox),
     load: createLoad(database, hashing, feed),
     listings,
     shedding: createShedding(log),
@@ -242,13 +230,12 @@ export function createKernel(
       audit.start()
       listings.start()
       trusting.trustedIssuerUses.start()
-      cleaner.start()
+      janitor.start()
     },
     async stop() {
       throttles.throttledLines.end()
-      await courier.stop()
-      await recipients.stop()
-      await cleaner.stop()
+      await delivering.stop()
+      await janitor.stop()
       await keys.stop()
       await feed.stop()
       await throttles.stop()

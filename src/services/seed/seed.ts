@@ -49,13 +49,13 @@ export interface SeederOptions
   box: SecretBox
   log: FastifyBaseLogger
   /** Milliseconds after which the app that we are in gives up a start; 0 for never. */
-  limit: number
+  startLimit: number
 }
 
 const TRIES = 8
 
 export function createSeeder(given: SeederOptions): Seeder {
-  const { issuer, box, log, limit } = given
+  const { issuer, box, log, startLimit } = given
   const stopping = new AbortController()
   const { signal } = stopping
   const options = { ...given, ...patient(given, log, signal), signal }
@@ -63,7 +63,7 @@ export function createSeeder(given: SeederOptions): Seeder {
 
   async function apply(source: Source, sections: Sections, overlap: number): Promise<void> {
     const key = await secret('seed-file')
-    const progress = createProgress(source, log, limit)
+    const progress = createProgress(source, log, startLimit)
     const section = async <Row, Made>(kind: SeededKind<Row, Made>, wanted: readonly Wanted[]) =>
       applySection(kind, merged(wanted), progress, {
         ...options,

@@ -21,20 +21,25 @@ export interface TrustedIssuerServicesOptions {
   issuer: string
   database: Database
   trustedIssuers: TrustedIssuerRegistry
-  keys: ClientKeys
+  clientKeys: ClientKeys
   users: Pick<UserFinder, 'find' | 'findByEmail' | 'get'>
   log: FastifyBaseLogger
 }
 
 /** @internal */
 export function createTrustedIssuerServices(options: TrustedIssuerServicesOptions): TrustedIssuerServices {
-  const { issuer, database, trustedIssuers, keys, users, log } = options
+  const { issuer, database, trustedIssuers, clientKeys, users, log } = options
   const trustedIssuerUses = createTrustedIssuerUses(database, log)
   const audiences = [issuer, `${issuer}/token`]
   return {
     trustedIssuers,
     trustedIssuerUses,
-    assertions: createAssertions({ issuers: trustedIssuers, uses: trustedIssuerUses, keys, audiences }),
+    assertions: createAssertions({
+      issuers: trustedIssuers,
+      uses: trustedIssuerUses,
+      keys: clientKeys,
+      audiences,
+    }),
     findMapped: createFindMapped(database, users),
   }
 }
