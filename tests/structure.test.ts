@@ -15,7 +15,14 @@ const FLOORS = [
   // A package of its own, as anything in node_modules is.
   ['plugins/require-scope'],
   ['src/protocol'],
-  ['src/config.ts', 'src/setting-value.ts', 'src/settings', 'src/plugin-settings.ts', 'src/events.ts'],
+  [
+    'src/config.ts',
+    'src/setting-value.ts',
+    'src/settings',
+    'src/plugin-settings.ts',
+    'src/events.ts',
+    'src/events',
+  ],
   ['src/entities', 'src/migrations'],
   ['src/store'],
   ['src/doors'],

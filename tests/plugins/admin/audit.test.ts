@@ -1,6 +1,6 @@
 /** The audit log on its page: what happened, in words, found by every filter, and taken along as a file. */
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { exported } from '../../../plugins/admin/audit/audit-export.ts'
@@ -50,15 +50,22 @@ test('tells who did what, about whom, when and from where', async () => {
   expect(body).toMatch(/<time datetime="\d{4}-[^"]*Z">/)
 }) // prettier-ignore
 
+/** The tables of what the server tells, as they are written. */
+async function readEvents(): Promise<string> {
+  const folder = new URL('../../../src/events/', import.meta.url)
+  const files = await readdir(folder)
+  return (await Promise.all(files.map(async (file) => readFile(new URL(file, folder), 'utf8')))).join('\n')
+}
+
 test('every type of event has words of its own', async () => {
-  const source = await readFile(new URL('../../../src/events.ts', import.meta.url), 'utf8')
+  const source = await readEvents()
   const types = [...source.matchAll(/^ {2}'([a-z_.]+)':/gm)].map(([, type]) => type!)
   expect(types.length).toBeGreaterThan(20)
   expect(types.filter((type) => wordsOf(type) === type)).toEqual([])
 })
 
 test('what the server noted in a word of its own is said in the language of the page', async () => {
-  const source = await readFile(new URL('../../../src/events.ts', import.meta.url), 'utf8')
+  const source = await readEvents()
   const ours = [...source.matchAll(/readonly (link|reason)\??: ('[^\n]*?)\s*\}/g)].flatMap(
     ([, name, values]) => [...values!.matchAll(/'([^']*)'/g)].map(([, value]) => ({ [name!]: value })),
   )
