@@ -8,19 +8,12 @@ import { randomInt } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { isAbout, OAuthError } from '../../src/protocol/errors.ts'
+import { linkIdOf, type LinkedSubject } from '../../src/protocol/upstream-link.ts'
 import { chosenUsernameProblem } from '../../src/protocol/username.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { User } from '../../src/services/users/user.ts'
 import { believedEmail, isOfDomains, mappedClaims } from './claims.ts'
-import {
-  type Link,
-  linkEvent,
-  linkIdOf,
-  linkOf,
-  type Links,
-  registrationEvent,
-  type Subject,
-} from './links.ts'
+import { type Link, linkEvent, linkOf, type Links, registrationEvent } from './links.ts'
 import type { Identity } from './provider.ts'
 
 type Claims = Readonly<Record<string, unknown>>
@@ -51,7 +44,7 @@ export interface Accounts {
   /** Whoever has read a mail to the address; `isNew` where the account was made by it. */
   welcome(
     upstream: UpstreamInformation,
-    subject: Subject,
+    subject: LinkedSubject,
     newcomer: Newcomer,
   ): Promise<Account & { readonly isNew?: boolean }>
   link(userId: string, upstream: UpstreamInformation, identity: Identity): Promise<Linking>
@@ -64,7 +57,7 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
   const { users } = fastify.oauth
   const { upstreams } = kernelOf(fastify)
 
-  async function linked(identity: Subject): Promise<User | null> {
+  async function linked(identity: LinkedSubject): Promise<User | null> {
     const owner = await links.owner(linkIdOf(identity))
     return owner === null ? null : users.get(owner)
   }
@@ -87,7 +80,7 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
   }
 
   /** Of the same person, who came by another way, or twice, at the same moment; null for nobody. */
-  async function accountOf(identity: Subject): Promise<Account | null> {
+  async function accountOf(identity: LinkedSubject): Promise<Account | null> {
     const user = await linked(identity)
     return user === null ? null : asAccount(user)
   }
@@ -97,7 +90,7 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
 
   async function register(
     upstream: UpstreamInformation,
-    identity: Subject,
+    identity: LinkedSubject,
     claims: Claims,
     email: { readonly address: string; readonly isVerified: boolean } | null,
   ): Promise<Account> {

@@ -1,20 +1,15 @@
 /** Whose account somebody of an upstream is: the one link between an issuer's subject and a user of ours. */
-import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { UserRecord, UserRecords } from '../../src/doors/user-records.ts'
 import type { NewEvent } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { LINK_KIND, linkIdOf, type LinkedSubject } from '../../src/protocol/upstream-link.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
-import type { Identity } from './provider.ts'
 
 /** As it is kept of a user; their export tells all of it. */
-export interface Link {
+export interface Link extends LinkedSubject {
   readonly upstream: string
-  readonly issuer: string
-  readonly subject: string
-  /** As in `Identity`. */
-  readonly subjectClaim?: string
   /** What the upstream called them when it was linked: for people, who may have two there. */
   readonly name: string | null
 }
@@ -38,21 +33,18 @@ export interface Links extends UserRecords<Link>, LinkedSignIns {
   forgetUnlinked(userId: string, id: string): Promise<void>
 }
 
-/** Who somebody is at an upstream: OpenID Connect Core §5.7, `iss` and `sub` together; or what is there in the place of `sub`, with its name. */
-export type Subject = Pick<Identity, 'issuer' | 'subject' | 'subjectClaim'>
-
 /** Of one user; enough for every provider that a person has. */
 export const MOST = 20
 
 export function createLinks(fastify: FastifyInstance): Links {
   const { upstreams } = kernelOf(fastify)
-  const records = fastify.oauth.users.records<Link>('upstream-link', {
+  const records = fastify.oauth.users.records<Link>(LINK_KIND, {
     unique: true,
     most: MOST,
     // Of an upstream that is gone it leads nowhere, until that comes back.
     signsIn: async ({ issuer }) => (await upstreams.all()).some((one) => one.issuer === issuer),
   })
-  const unlinked = fastify.oauth.users.records<Subject>('upstream-unlinked')
+  const unlinked = fastify.oauth.users.records<LinkedSubject>('upstream-unlinked')
   return {
     ...records,
     ownerOf: async (issuer, subject) => records.owner(linkIdOf({ issuer, subject })),
@@ -75,20 +67,14 @@ export function createLinks(fastify: FastifyInstance): Links {
   }
 }
 
-/** Of one length, however long the subject is. */
-export function linkIdOf({ issuer, subject, subjectClaim }: Subject): string {
-  const parts = [issuer, subject, ...(subjectClaim === undefined ? [] : [subjectClaim])]
-  return hash('sha256', parts.join('\0'), 'base64url')
-}
-
 /** Without all that is beside it. */
-export function subjectOf({ issuer, subject, subjectClaim }: Subject): Subject {
+export function subjectOf({ issuer, subject, subjectClaim }: LinkedSubject): LinkedSubject {
   return { issuer, subject, ...(subjectClaim === undefined ? {} : { subjectClaim }) }
 }
 
 export function linkOf(
   { id }: UpstreamInformation,
-  identity: Subject,
+  identity: LinkedSubject,
   claims: Readonly<Record<string, unknown>>,
 ): Link {
   const named = [claims['email'], claims['preferred_username'], claims['name']]

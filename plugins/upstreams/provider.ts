@@ -1,12 +1,9 @@
 /** What is said to an upstream and what it answers, whatever it speaks. */
+import type { LinkedSubject } from '../../src/protocol/upstream-link.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
 
 /** Who somebody is there: proven by a signed ID token, or, where it has none, by what it answered for their access token. */
-export interface Identity {
-  readonly issuer: string
-  readonly subject: string
-  /** What is registered to say the subject, where that is another member than `sub`: one that is registered later says other people. */
-  readonly subjectClaim?: string
+export interface Identity extends LinkedSubject {
   /** Seconds since the epoch; undefined where it does not say. */
   readonly authTime: number | undefined
   /** As it came; undefined of one that has none. */

@@ -1,9 +1,9 @@
 /** Who of ours somebody of a trusted issuer is, by what is registered of it. */
-import { hash } from 'node:crypto'
 import type { Bag } from '../../protocol/bag.ts'
 import { YES } from '../../protocol/claims.ts'
 import { JwtError } from '../../protocol/signed-jwt.ts'
 import { mappingOf } from '../../protocol/trusted-issuer-information.ts'
+import { LINK_KIND, linkIdOf } from '../../protocol/upstream-link.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/user-records.ts'
 import { ADMIN, isInUse, type User } from '../users/user.ts'
@@ -20,16 +20,14 @@ export type Mapped = 'client' | { readonly user: User; readonly link?: string }
  */
 export type FindMapped = (from: TrustedIssuer, claims: Bag) => Promise<Mapped>
 
-/** The kind of record that sign-in by upstreams keeps (`plugins/upstreams/links.ts`). */
-const LINK = 'upstream-link'
-
 /** @internal */
 export function createFindMapped(
   database: Database,
   users: Pick<UserFinder, 'find' | 'findByEmail' | 'get'>,
 ): FindMapped {
   async function linked(issuer: string, subject: string): Promise<{ user: User; link: string } | null> {
-    const link = linkOf(issuer, subject)
+    // As the table has what is unique of its kind.
+    const link = `${LINK_KIND} ${linkIdOf({ issuer, subject })}`
     const [row] = await database.query(statements.owner, [link])
     return row === undefined ? null : { user: await users.get(row.userId), link }
   }
@@ -61,9 +59,4 @@ export function createFindMapped(
 /** An issuer that says nothing of it is registered as one whose addresses are good; what it says that is no yes is a no. */
 function isSaidVerified({ email_verified: verified }: Bag): boolean {
   return verified === undefined || YES.includes(verified)
-}
-
-/** By `kind id`, as the table has it: OpenID Connect Core §5.7, `iss` and `sub` together are unique. */
-function linkOf(issuer: string, subject: string): string {
-  return `${LINK} ${hash('sha256', `${issuer}\0${subject}`, 'base64url')}`
 }
