@@ -7,6 +7,7 @@ import { djangoPasswords } from '../../src/services/users/django-passwords.ts'
 import { createHashingQueue, type HashingQueue } from '../../src/services/hashing/hashing-queue.ts'
 import { createPasswords } from '../../src/services/users/passwords.ts'
 import { createSecretBox } from '../../src/services/keys/secret-box.ts'
+import { createUserChange } from '../../src/services/users/user-changes.ts'
 import { createUserRegistry, type UserRegistry } from '../../src/services/users/user-registry.ts'
 import { openDatabase, type Database } from '../../src/store/database.ts'
 import { atEndOfFile } from './cleanup.ts'
@@ -50,7 +51,7 @@ export async function openUsers(production = false, rows?: TestDatabase): Promis
     database,
     audit,
     box,
-    feed,
+    changeUser: createUserChange(audit, feed),
     passwords,
     production,
     waysInBy: async () => ['password'],

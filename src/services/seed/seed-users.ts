@@ -15,7 +15,7 @@ import type { HashChosen } from '../users/chosen-passwords.ts'
 import type { Passwords } from '../users/passwords.ts'
 import { touchGroups } from '../users/role-changes.ts'
 import { emailKeyOf } from '../users/user.ts'
-import { endWithPassword, membersOf } from '../users/user-changes.ts'
+import { endWithPassword, membersOf, noteChanges } from '../users/user-changes.ts'
 import { at, warnUnknown, type Placed } from './seed-file.ts'
 import type { Change, SeededKind, Wanted } from './seeded-kind.ts'
 
@@ -131,8 +131,7 @@ async function lay(
   const [after] = await query(statements.update, [before.id, claims, roles ?? null, hash ?? null])
   if (after !== undefined && ('email' in claims || 'email_verified' in claims))
     await claimAddresses(query, [after])
-  const changes = changesBetween(membersOf(before), membersOf(after ?? before))
-  if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: before.id, details: { changes } })
+  noteChanges(note, before, after ?? before)
   if (hash !== undefined) await endWithPassword(query, note, before.id)
   await touchGroups(query, before.roles, after?.roles ?? before.roles)
   return before.id

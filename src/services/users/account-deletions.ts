@@ -7,16 +7,14 @@ import type { Enqueued } from '../../doors/outbound.ts'
 import { reason } from '../../protocol/message.ts'
 import { userError } from '../../protocol/user-members.ts'
 import { isUuid } from '../../protocol/uuid.ts'
-import { recordChange } from '../../store/changes.ts'
 import { statements as consents } from '../../store/consents.ts'
 import type { Database } from '../../store/database.ts'
 import { endEverything } from '../../store/endings.ts'
 import { statements, type DueRow } from '../../store/users.ts'
-import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { OutboxTrail } from '../outbox/outbox.ts'
 import { assertKept, lockHolders } from './last-of-a-role.ts'
-import { forget } from './user-changes.ts'
+import { forget, type UserChange } from './user-changes.ts'
 import { ADMIN, toUser, type User } from './user.ts'
 
 export interface AccountDeletions {
@@ -36,7 +34,7 @@ export interface AccountDeletions {
 /** @internal */
 export interface AccountDeletionsOptions {
   database: Database
-  audit: AuditTrail
+  changeUser: UserChange
   feed: ChangeFeed
   outbox: Pick<OutboxTrail, 'enqueueBy' | 'announce'>
   log: FastifyBaseLogger
@@ -47,34 +45,32 @@ const BATCH = 20
 
 /** @internal */
 export function createAccountDeletions(options: AccountDeletionsOptions): AccountDeletions {
-  const { database, audit, feed, outbox, log } = options
+  const { database, changeUser, feed, outbox, log } = options
   const farewells: ((user: User) => readonly Enqueued[])[] = []
 
-  /** Also where nothing is cancelled: who asks has seen it otherwise. */
   async function cancel(userId: string): Promise<boolean> {
     if (!isUuid(userId)) return false
-    const isCancelled = await audit.transaction(async (query, note) => {
-      if ((await query(statements.cancelDeletion, [userId])).length === 0) return false
+    const cancelled = await changeUser(async (query, note) => {
+      if ((await query(statements.cancelDeletion, [userId])).length === 0) return undefined
       note({ type: 'user.deletion_cancelled', user: userId, details: {} })
-      await recordChange(query, 'user', userId)
-      return true
+      return { id: userId }
     })
-    await feed.announce('user', userId)
-    return isCancelled
+    // Whoever asks has seen it otherwise here.
+    if (cancelled === undefined) await feed.announce('user', userId)
+    return cancelled !== undefined
   }
 
   /** Holders first, then the user's row, as all changes do. False where it is not due any more. */
   async function deleteOne(id: string): Promise<boolean> {
     let isTold = false
-    const isOver = await audit.transaction(async (query, note) => {
+    const over = await changeUser(async (query, note) => {
       const others = await lockHolders(query, ADMIN)
       const [row] = await query(statements.lockDue, [id])
-      if (row === undefined) return false
+      if (row === undefined) return undefined
       if (row.roles.includes(ADMIN) && !row.disabledAt && others.length === 0) {
         await query(statements.cancelDeletion, [id])
         note({ type: 'user.deletion_cancelled', user: id, details: { reason: 'last administrator' } })
-        await recordChange(query, 'user', id)
-        return true
+        return row
       }
       const user = toUser(row)
       isTold = await outbox.enqueueBy(
@@ -82,11 +78,10 @@ export function createAccountDeletions(options: AccountDeletionsOptions): Accoun
         farewells.flatMap((tell) => tell(user)),
       )
       await forget(query, note, row)
-      return true
+      return row
     })
-    if (isOver) await feed.announce('user', id)
     if (isTold) await outbox.announce()
-    return isOver
+    return over !== undefined
   }
 
   /** How many of them that was. */
@@ -104,7 +99,7 @@ export function createAccountDeletions(options: AccountDeletionsOptions): Accoun
   return {
     cancel,
     async request(userId, grace) {
-      const row = await audit.transaction(async (query, note) => {
+      const row = await changeUser(async (query, note) => {
         const holders = await lockHolders(query, ADMIN)
         const [changed] = isUuid(userId) ? await query(statements.beginDeletion, [userId, grace]) : []
         if (changed === undefined) throw userError('id', reason('is nobody who may sign in'))
@@ -113,10 +108,8 @@ export function createAccountDeletions(options: AccountDeletionsOptions): Accoun
         await query(consents.forgetAll, [userId])
         const due = Math.floor(changed.deletionDueAt!.getTime() / 1000)
         note({ type: 'user.deletion_requested', user: userId, details: { due, clients } })
-        await recordChange(query, 'user', userId)
         return changed
       })
-      await feed.announce('user', userId)
       return toUser(row)
     },
     async deleteDue() {

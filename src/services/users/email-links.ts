@@ -3,19 +3,15 @@
  * they had stays. A later link takes the place of an earlier one, and a new password ends it, as does signing out elsewhere: who was here
  * meanwhile gets nothing confirmed.
  */
-import { changesBetween } from '../../protocol/changes.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { statements as artifactStatements } from '../../store/artifacts.ts'
-import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import { findUserRow, statements, type UserRow } from '../../store/users.ts'
 import type { ArtifactStore } from '../artifact-store.ts'
-import type { AuditTrail } from '../audit/audit.ts'
-import type { ChangeFeed } from '../change-feed.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import type { AlsoUsed } from './password-links.ts'
 import { passwordMark } from './password-resets.ts'
-import { membersOf } from './user-changes.ts'
+import { noteChanges, type UserChange } from './user-changes.ts'
 import { claimAddress, toRefusal } from './verified-address.ts'
 import { toUser, type User } from './user.ts'
 
@@ -47,14 +43,13 @@ const LIFETIME = 86_400
 /** @internal */
 export interface EmailLinksOptions {
   database: Database
-  audit: AuditTrail
-  feed: ChangeFeed
+  changeUser: UserChange
   box: SecretBox
   artifacts: ArtifactStore['artifacts']
 }
 
 /** @internal */
-export function createEmailLinks({ database, audit, feed, box, artifacts }: EmailLinksOptions): EmailLinks {
+export function createEmailLinks({ database, changeUser, box, artifacts }: EmailLinksOptions): EmailLinks {
   const links = artifacts<Stored>(KIND, {
     lifetime: LIFETIME,
     ofUsers: true,
@@ -83,7 +78,7 @@ export function createEmailLinks({ database, audit, feed, box, artifacts }: Emai
       const found = await findRow(token)
       if (found === null) throw spent()
       const { email, row: known } = found
-      const confirmed = audit.transaction(async (query, note) => {
+      const confirmed = changeUser(async (query, note) => {
         const [before] = await query(statements.lockById, [known.id])
         const [used] = await query(artifactStatements.spend, [KIND, box.hashes(token)])
         if (before === undefined || used === undefined || !isGood(used.value as unknown as Stored, before))
@@ -91,17 +86,13 @@ export function createEmailLinks({ database, audit, feed, box, artifacts }: Emai
         const claims = { email, email_verified: true }
         const [after] = await query(statements.update, [before.id, claims, null, null])
         await claimAddress(query, after!, claims)
-        const changes = changesBetween(membersOf(before), membersOf(after!))
-        if (Object.keys(changes).length > 0)
-          note({ type: 'user.changed', user: before.id, details: { changes } })
-        await recordChange(query, 'user', before.id)
+        noteChanges(note, before, after!)
         await also?.(query, before.id)
         return after!
       })
       const row = await confirmed.catch((error: unknown) => {
         throw toRefusal(error)
       })
-      await feed.announce('user', row.id)
       return toUser(row)
     },
   }

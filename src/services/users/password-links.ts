@@ -6,15 +6,13 @@ import { hash, randomBytes } from 'node:crypto'
 import { OAuthError } from '../../protocol/errors.ts'
 import { reason } from '../../protocol/message.ts'
 import { userError } from '../../protocol/user-members.ts'
-import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/password-links.ts'
 import type { Query } from '../../store/statement.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
-import type { ChangeFeed } from '../change-feed.ts'
 import type { HashChosen } from './chosen-passwords.ts'
-import { endWithPassword } from './user-changes.ts'
+import { endWithPassword, type UserChange } from './user-changes.ts'
 import { toUser, type User } from './user.ts'
 
 export interface PasswordLinks {
@@ -51,14 +49,14 @@ const LIFETIME = 86_400
 export interface PasswordLinksOptions {
   database: Database
   audit: AuditTrail
-  feed: ChangeFeed
+  changeUser: UserChange
   hashChosen: HashChosen
   issuer: string
 }
 
 /** @internal */
 export function createPasswordLinks(options: PasswordLinksOptions): PasswordLinks {
-  const { database, audit, feed, hashChosen, issuer } = options
+  const { database, audit, changeUser, hashChosen, issuer } = options
 
   async function find(code: string): Promise<User | null> {
     const [row] = await database.query(statements.owner, [hashOf(code)])
@@ -85,15 +83,13 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
       const user = await find(code)
       if (user === null) throw spent()
       const hashed = await hashChosen(password, { ...user, inPerson: true })
-      const row = await audit.transaction(async (query, note) => {
+      const row = await changeUser(async (query, note) => {
         const [changed] = await query(statements.spend, [hashOf(code), hashed])
         if (changed === undefined) throw spent()
         await endWithPassword(query, note, changed.id)
-        await recordChange(query, 'user', changed.id)
         await also?.(query, changed.id)
         return changed
       })
-      await feed.announce('user', row.id)
       return toUser(row)
     },
   }

@@ -1,12 +1,9 @@
 /** Doing without a password: for who has another way to sign in. */
 import { isUuid } from '../../protocol/uuid.ts'
-import { recordChange } from '../../store/changes.ts'
 import { statements as artifacts } from '../../store/artifacts.ts'
 import { statements as recordStatements } from '../../store/user-records.ts'
 import { statements } from '../../store/users.ts'
-import type { AuditTrail } from '../audit/audit.ts'
-import type { ChangeFeed } from '../change-feed.ts'
-import { PASSWORD_RESET } from './user-changes.ts'
+import { PASSWORD_RESET, type UserChange } from './user-changes.ts'
 import { lastWayIn, type UserRecordKeeper } from './user-records.ts'
 
 export interface PasswordRemoval {
@@ -18,29 +15,23 @@ export interface PasswordRemoval {
 }
 
 /** @internal */
-export interface PasswordRemovalOptions {
-  audit: AuditTrail
-  feed: ChangeFeed
-  records: Pick<UserRecordKeeper, 'waysInBy'>
-}
-
-/** @internal */
-export function createPasswordRemoval({ audit, feed, records }: PasswordRemovalOptions): PasswordRemoval {
+export function createPasswordRemoval(
+  changeUser: UserChange,
+  records: Pick<UserRecordKeeper, 'waysInBy'>,
+): PasswordRemoval {
   return {
     async removePassword(userId) {
       if (!isUuid(userId)) return false
-      const isRemoved = await audit.transaction(async (query, note) => {
+      const removed = await changeUser(async (query, note) => {
         await query(recordStatements.lockUser, [userId])
-        if ((await query(statements.removePassword, [userId])).length === 0) return false
+        if ((await query(statements.removePassword, [userId])).length === 0) return undefined
         if ((await records.waysInBy(query, userId)).length === 0) throw lastWayIn()
         // Those from before they had one would be good again: they replace none.
         await query(artifacts.deleteOwnedOfKind, [userId, PASSWORD_RESET])
         note({ type: 'user.password_removed', user: userId, details: {} })
-        await recordChange(query, 'user', userId)
-        return true
+        return { id: userId }
       })
-      if (isRemoved) await feed.announce('user', userId)
-      return isRemoved
+      return removed !== undefined
     },
   }
 }

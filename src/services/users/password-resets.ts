@@ -3,23 +3,20 @@
  * is bound to the password that it replaces, so that every new one ends all of them, whichever way it came.
  */
 import { hash, randomBytes } from 'node:crypto'
-import { changesBetween } from '../../protocol/changes.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { usernameKey } from '../../protocol/username.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { NewEvent } from '../../events.ts'
 import { statements as artifactStatements } from '../../store/artifacts.ts'
-import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
 import { findUserRow, statements, type UserRow } from '../../store/users.ts'
 import type { ArtifactStore } from '../artifact-store.ts'
 import type { AuditTrail } from '../audit/audit.ts'
-import type { ChangeFeed } from '../change-feed.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import type { HashChosen } from './chosen-passwords.ts'
 import type { AlsoUsed } from './password-links.ts'
-import { endWithPassword, membersOf, PASSWORD_RESET } from './user-changes.ts'
+import { endWithPassword, noteChanges, PASSWORD_RESET, type UserChange } from './user-changes.ts'
 import { claimAddress, isOfAddress } from './verified-address.ts'
 import { emailKeyOf, toUser, type User } from './user.ts'
 
@@ -91,7 +88,7 @@ const MOST = 5
 export interface PasswordResetsOptions {
   database: Database
   audit: AuditTrail
-  feed: ChangeFeed
+  changeUser: UserChange
   box: SecretBox
   artifacts: ArtifactStore['artifacts']
   hashChosen: HashChosen
@@ -99,7 +96,7 @@ export interface PasswordResetsOptions {
 
 /** @internal */
 export function createPasswordResets(options: PasswordResetsOptions): PasswordResets {
-  const { database, audit, feed, box, hashChosen } = options
+  const { database, audit, changeUser, box, hashChosen } = options
   const links = options.artifacts<Stored>(PASSWORD_RESET, { lifetime: RESET_LIFETIME, ofUsers: true })
 
   async function findRow(token: string): Promise<{ row: UserRow; back: string } | null> {
@@ -199,7 +196,7 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
       if (found === null) throw spent()
       const { username, roles } = found.row
       const hashed = await hashChosen(password, { username, roles, inPerson: true })
-      const set = audit.transaction(async (query, note) => {
+      const set = changeUser(async (query, note) => {
         const [locked] = await query(statements.lockById, [found.row.id])
         const [used] = await query(artifactStatements.spend, [PASSWORD_RESET, box.hashes(token)])
         const stored = used?.value as unknown as Stored | undefined
@@ -207,18 +204,14 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
         const claims = stored.confirms === undefined ? {} : { email_verified: true }
         const [changed] = await query(statements.update, [locked.id, claims, null, hashed])
         await claimAddress(query, changed!, claims)
-        const changes = changesBetween(membersOf(locked), membersOf(changed!))
-        if (Object.keys(changes).length > 0)
-          note({ type: 'user.changed', user: locked.id, details: { changes } })
+        noteChanges(note, locked, changed!)
         await endWithPassword(query, note, locked.id)
-        await recordChange(query, 'user', locked.id)
         await also?.(query, locked.id)
         return changed!
       })
       const row = await set.catch((error: unknown) => {
         throw isOfAddress(error) ? spent() : error
       })
-      await feed.announce('user', row.id)
       return toUser(row)
     },
   }

@@ -1,13 +1,10 @@
 /** The end of everything that a user has here, who may sign in again at once: what a new password ends, without one. */
 import { statements as artifacts } from '../../store/artifacts.ts'
-import { recordChange } from '../../store/changes.ts'
 import { endEverything } from '../../store/endings.ts'
 import { statements } from '../../store/users.ts'
-import type { AuditTrail } from '../audit/audit.ts'
-import type { ChangeFeed } from '../change-feed.ts'
 import { isInvitation } from './password-resets.ts'
 import type { Also } from './update-options.ts'
-import { PASSWORD_RESET } from './user-changes.ts'
+import { PASSWORD_RESET, type UserChange } from './user-changes.ts'
 import { lockRow, type Whom } from './user-finder.ts'
 
 export interface TokenRevocation {
@@ -24,13 +21,10 @@ export interface RevocationOptions {
 }
 
 /** @internal */
-export function createTokenRevocation(
-  audit: Pick<AuditTrail, 'transaction'>,
-  feed: Pick<ChangeFeed, 'announce'>,
-): TokenRevocation {
+export function createTokenRevocation(changeUser: UserChange): TokenRevocation {
   return {
     async revokeTokens(whom, { also } = {}) {
-      const revoked = await audit.transaction(async (query, note) => {
+      const revoked = await changeUser(async (query, note) => {
         const row = await lockRow(query, whom)
         if (row === undefined) return undefined
         await also?.(query, note, row.id)
@@ -43,10 +37,8 @@ export function createTokenRevocation(
         // They may have no other way in: who invited them has to know.
         if (links.some(({ value, isThere }) => isThere && isInvitation(value, row)))
           note({ type: 'user.invitation_withdrawn', user: row.id, details: {} })
-        await recordChange(query, 'user', row.id)
-        return row.id
+        return row
       })
-      if (revoked !== undefined) await feed.announce('user', revoked)
       return revoked !== undefined
     },
   }

@@ -1,11 +1,13 @@
-/** Changes of users as parts of a transaction: what each ends, and what the audit log is told of it. */
+/** Changes of users: how each is told to every process, and as parts of a transaction, what it ends and what the audit log is told of it. */
+import { changesBetween } from '../../protocol/changes.ts'
 import { statements as artifacts } from '../../store/artifacts.ts'
 import { statements as auditEvents } from '../../store/audit-events.ts'
 import { recordChange } from '../../store/changes.ts'
 import { endEverything } from '../../store/endings.ts'
 import type { Query } from '../../store/statement.ts'
 import { statements, type UserRow } from '../../store/users.ts'
-import type { Note } from '../audit/audit.ts'
+import type { AuditTrail, Note } from '../audit/audit.ts'
+import type { ChangeFeed } from '../change-feed.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
 import { touchGroups } from './role-changes.ts'
 import { lockRow, type Whom } from './user-finder.ts'
@@ -15,6 +17,46 @@ import { lockRow, type Whom } from './user-finder.ts'
  * @internal
  */
 export const PASSWORD_RESET = 'password-reset'
+
+/**
+ * Runs a change of one user in a transaction, with its entry in the feed, and applies it here at once. What `work` returns is whom it has changed;
+ * undefined is nobody.
+ * @internal
+ */
+export type UserChange = <Changed extends Pick<UserRow, 'id'> | undefined>(
+  work: (query: Query, note: Note) => Promise<Changed>,
+) => Promise<Changed>
+
+/** @internal */
+export function createUserChange(
+  audit: Pick<AuditTrail, 'transaction'>,
+  feed: Pick<ChangeFeed, 'announce'>,
+): UserChange {
+  return async (work) => {
+    const changed = await audit.transaction(async (query, note) => {
+      const row = await work(query, note)
+      if (row !== undefined) await recordChange(query, 'user', row.id)
+      return row
+    })
+    if (changed !== undefined) await feed.announce('user', changed.id)
+    return changed
+  }
+}
+
+/**
+ * Notes how a user differs from before, with what more there is to tell of it; nothing where they do not.
+ * @internal
+ */
+export function noteChanges(
+  note: Note,
+  before: UserRow,
+  after: UserRow,
+  more: { noWayIn?: true } = {},
+): void {
+  const changes = changesBetween(membersOf(before), membersOf(after))
+  if (Object.keys(changes).length > 0)
+    note({ type: 'user.changed', user: after.id, details: { changes, ...more } })
+}
 
 /**
  * Ends what was before the password that a user, whose row this transaction has locked, has now.
@@ -69,8 +111,8 @@ export async function enable(query: Query, note: Note, whom: Whom): Promise<User
 }
 
 /**
- * Forgets a user, whose row this transaction has locked, with all that is theirs. What is theirs goes before them, so that nothing begins
- * meanwhile; the audit log goes on naming them by their id, and by nothing else.
+ * Forgets a user, whose row this transaction has locked, with all that is theirs, as a part of their change. What is theirs goes before them, so that
+ * nothing begins meanwhile; the audit log goes on naming them by their id, and by nothing else.
  * @internal
  */
 export async function forget(
@@ -83,6 +125,5 @@ export async function forget(
   await query(artifacts.deleteOwned, [id])
   await query(auditEvents.forgetUser, [id])
   note({ type: 'user.deleted', user: id, details: { clients } })
-  await recordChange(query, 'user', id)
   await touchGroups(query, roles, [])
 }

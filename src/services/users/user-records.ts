@@ -8,13 +8,12 @@ import { OAuthError } from '../../protocol/errors.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query, Statement } from '../../store/statement.ts'
-import { recordChange } from '../../store/changes.ts'
 import { statements, type UserRecordRow } from '../../store/user-records.ts'
 import type { AuditTrail } from '../audit/audit.ts'
-import type { ChangeFeed } from '../change-feed.ts'
 import type { Directory } from '../directory.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { createRecordValues } from './record-values.ts'
+import type { UserChange } from './user-changes.ts'
 import type { OwnUserRegistry } from './user-registry.ts'
 import { createWaysIn, type SignInMethods } from './ways-in.ts'
 
@@ -48,7 +47,7 @@ class RecordTaken extends Error {}
 export interface UserRecordsOptions {
   database: Database
   audit: AuditTrail
-  feed: ChangeFeed
+  changeUser: UserChange
   directory: Pick<Directory, 'recordKindsOf'>
   box: SecretBox
   signInMethods: SignInMethods
@@ -57,7 +56,7 @@ export interface UserRecordsOptions {
 
 /** @internal */
 export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper {
-  const { database, audit, feed, directory, box, signInMethods, createWith } = options
+  const { database, audit, changeUser, directory, box, signInMethods, createWith } = options
   const kinds = new Map<string, RecordOptions>()
 
   const values = createRecordValues(kinds, database, box)
@@ -90,23 +89,23 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
     const isFactor = (kinds.get(kind)?.factor ?? false) !== false
     if (event === undefined && !isFactor && most === undefined)
       return (await database.query(statement, parameters)).length > 0
-    const changed = await audit.transaction(async (query, note) => {
+    // Whether somebody has one is what every process knows of them.
+    const run: UserChange = isFactor ? changeUser : audit.transaction
+    const changed = await run(async (query, note) => {
       // Who waits here sees what was added meanwhile: each statement looks anew.
       if (most !== undefined) await query(statements.lockUser, [userId])
       if (unless !== undefined) {
         const kept = await query(statements.list, [userId, kind])
-        if (unless(kept.map((row) => toRecord(kind, userId, row).value))) return false
+        if (unless(kept.map((row) => toRecord(kind, userId, row).value))) return undefined
       }
       if ((await query(statement, parameters)).length === 0) {
         if (most !== undefined) await assertRoom(query, userId, kind, most)
-        return false
+        return undefined
       }
       if (event !== undefined) note(event)
-      if (isFactor) await recordChange(query, 'user', userId)
-      return true
+      return { id: userId }
     })
-    if (changed && isFactor) await feed.announce('user', userId)
-    return changed
+    return changed !== undefined
   }
 
   const factors = (which: (factor: true | 'spare') => boolean = () => true): string[] =>
@@ -114,16 +113,14 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
 
   async function resetFactors(userId: string): Promise<boolean> {
     if (!isUuid(userId)) return false
-    const reset = await audit.transaction(async (query, note) => {
+    const reset = await changeUser(async (query, note) => {
       const taken = new Set(
         (await query(statements.deleteKinds, [userId, factors()])).map(({ kind }) => kind),
       )
       for (const factor of taken) note({ type: 'user.factor_removed', user: userId, details: { factor } })
-      if (taken.size > 0) await recordChange(query, 'user', userId)
-      return taken.size > 0
+      return taken.size > 0 ? { id: userId } : undefined
     })
-    if (reset) await feed.announce('user', userId)
-    return reset
+    return reset !== undefined
   }
 
   /** Unless it is the last one: who locks the user first decides, and the next one counts without it. */

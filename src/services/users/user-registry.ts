@@ -8,12 +8,10 @@ import { reason } from '../../protocol/message.ts'
 import { assertRoleNames } from '../../protocol/role-name.ts'
 import { parseUserMembers, userError, type UserMembers } from '../../protocol/user-members.ts'
 import { usernameKey } from '../../protocol/username.ts'
-import { recordChange } from '../../store/changes.ts'
 import type { Query } from '../../store/statement.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import { statements, type UserRow } from '../../store/users.ts'
 import type { Note } from '../audit/audit.ts'
-import type { ChangeFeed } from '../change-feed.ts'
 import { createHashChosen, type Chooser } from './chosen-passwords.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
 import { tellLostWay } from './lost-ways.ts'
@@ -35,7 +33,15 @@ import {
 } from './user-finder.ts'
 import { nameTaken, rename } from './user-names.ts'
 import { ADMIN, toUser, type User } from './user.ts'
-import { disable, enable, endWithPassword, forget, membersOf } from './user-changes.ts'
+import {
+  disable,
+  enable,
+  endWithPassword,
+  forget,
+  membersOf,
+  noteChanges,
+  type UserChange,
+} from './user-changes.ts'
 import { claimAddress, isOfAddress, toRefusal } from './verified-address.ts'
 
 export interface UserRegistry extends UserFinder, UserAuthentication {
@@ -87,7 +93,7 @@ class AnotherPassword extends Error {}
 
 /** @internal */
 export interface UserRegistryOptions extends UserAuthenticationOptions {
-  feed: ChangeFeed
+  changeUser: UserChange
   /** A production start refuses short passwords; a development start warns of them. */
   production: boolean
   /** How they can sign in, asked in the transaction of a change. */
@@ -96,17 +102,15 @@ export interface UserRegistryOptions extends UserAuthenticationOptions {
 
 /** @internal */
 export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistry {
-  const { database, audit, feed, passwords, log } = options
+  const { database, changeUser, passwords, log } = options
 
-  /** Runs a change in a transaction, with its entry in the feed, and applies it here at once. */
+  /** Of somebody who is there. */
   async function change(work: (query: Query, note: Note) => Promise<UserRow | undefined>): Promise<User> {
-    const row = await audit.transaction(async (query, note) => {
+    const row = await changeUser(async (query, note) => {
       const changed = await work(query, note)
       if (changed === undefined) throw userError('username', reason('is not registered'))
-      await recordChange(query, 'user', changed.id)
       return changed
     })
-    await feed.announce('user', row.id)
     return toUser(row)
   }
 
@@ -183,10 +187,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
       await claimAddress(query, row, claims)
       if (keepOneWith !== undefined && (!row.roles.includes(keepOneWith) || isEnding))
         assertKept(keepOneWith, holders, row.id)
-      const changes = changesBetween(membersOf(before), membersOf(row))
-      const lost = await tellLostWay(query, options, [before, row], laid)
-      if (Object.keys(changes).length > 0)
-        note({ type: 'user.changed', user: row.id, details: { changes, ...lost } })
+      noteChanges(note, before, row, await tellLostWay(query, options, [before, row], laid))
       if (passwordHash !== null) await endWithPassword(query, note, row.id)
       await also?.(query, note, row.id)
       const after = await lay(query, note, row, laid)
@@ -215,17 +216,16 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
 
   /** Holders first, then the user's row, as all changes do. */
   async function remove(whom: Whom, { judge }: { judge?: Judge } = {}): Promise<boolean> {
-    const id = await audit.transaction(async (query, note) => {
+    const removed = await changeUser(async (query, note) => {
       const holders = await lockHolders(query, ADMIN)
       const row = await lockRow(query, whom)
       if (row === undefined) return undefined
       judge?.(toUser(row))
       assertKept(ADMIN, holders, row.id)
       await forget(query, note, row)
-      return row.id
+      return row
     })
-    if (id !== undefined) await feed.announce('user', id)
-    return id !== undefined
+    return removed !== undefined
   }
 
   return {

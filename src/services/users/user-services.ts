@@ -31,6 +31,7 @@ import { createPendingSessions, type PendingSessions } from './pending-sessions.
 import { createSessions, type Sessions } from './sessions.ts'
 import { createSignUps, type SignUps } from './sign-ups.ts'
 import { createTokenRevocation, type TokenRevocation } from './token-revocation.ts'
+import { createUserChange } from './user-changes.ts'
 import { createUserExport, type OwnUserExport } from './user-export.ts'
 import { createUserRecords, type UserRecordKeeper } from './user-records.ts'
 import { createUserRegistry, type UserRegistry } from './user-registry.ts'
@@ -76,11 +77,12 @@ export function createUserServices(options: UserServicesOptions): UserServices {
   const { issuer, production } = config
   const passwords = createPasswords(hashing, djangoPasswords, rules)
   const hashChosen = createHashChosen({ passwords, production, log })
+  const changeUser = createUserChange(audit, feed)
   const { createWith, ...registry } = createUserRegistry({
     database,
     audit,
+    changeUser,
     box,
-    feed,
     passwords,
     production,
     waysInBy: async (query, id) => records.waysInBy(query, id),
@@ -92,7 +94,7 @@ export function createUserServices(options: UserServicesOptions): UserServices {
   const records: UserRecordKeeper = createUserRecords({
     database,
     audit,
-    feed,
+    changeUser,
     directory,
     box,
     signInMethods: () => doors.owners('signInMethod'),
@@ -100,8 +102,8 @@ export function createUserServices(options: UserServicesOptions): UserServices {
   })
   const exporting = createUserExport({ registry, records, artifacts, sessions, consents })
   const groups = createGroups({ database, audit, feed, doors })
-  const removal = createPasswordRemoval({ audit, feed, records })
-  const users = { ...registry, ...removal, ...createTokenRevocation(audit, feed), ...records, ...exporting }
+  const removal = createPasswordRemoval(changeUser, records)
+  const users = { ...registry, ...removal, ...createTokenRevocation(changeUser), ...records, ...exporting }
   return {
     users,
     sessions,
@@ -109,19 +111,19 @@ export function createUserServices(options: UserServicesOptions): UserServices {
     assurance: createAssurance(doors, directory),
     knownBrowsers: createKnownBrowsers(database, box),
     consents,
-    passwordLinks: createPasswordLinks({ database, audit, feed, hashChosen, issuer }),
-    emailLinks: createEmailLinks({ database, audit, feed, box, artifacts: artifacts.artifacts }),
+    passwordLinks: createPasswordLinks({ database, audit, changeUser, hashChosen, issuer }),
+    emailLinks: createEmailLinks({ database, changeUser, box, artifacts: artifacts.artifacts }),
     passwordResets: createPasswordResets({
       database,
       audit,
-      feed,
+      changeUser,
       box,
       artifacts: artifacts.artifacts,
       hashChosen,
     }),
     signUps: createSignUps({ box, artifacts: artifacts.artifacts, hashChosen, createWith }),
     firstAdministrator: createFirstAdministrator(users, artifacts.artifacts),
-    accountDeletions: createAccountDeletions({ database, audit, feed, outbox, log }),
+    accountDeletions: createAccountDeletions({ database, changeUser, feed, outbox, log }),
     externalIds: createExternalIds(database, records, directory),
     groups,
     roles: createRoles({ database, groups, directory, users }),
