@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { createAudit, type AuditTrail } from '../../src/services/audit/audit.ts'
 import { createChangeFeed } from '../../src/services/change-feed.ts'
 import { createDirectory, type Directory } from '../../src/services/directory.ts'
+import { createHashChosen } from '../../src/services/users/chosen-passwords.ts'
 import { djangoPasswords } from '../../src/services/users/django-passwords.ts'
 import { createHashingQueue, type HashingQueue } from '../../src/services/hashing/hashing-queue.ts'
 import { createPasswords } from '../../src/services/users/passwords.ts'
@@ -53,7 +54,7 @@ export async function openUsers(production = false, rows?: TestDatabase): Promis
     box,
     changeUser: createUserChange(audit, feed),
     passwords,
-    production,
+    hashChosen: createHashChosen({ passwords, production, log }),
     waysInBy: async () => ['password'],
     log,
   })

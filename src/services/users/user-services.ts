@@ -84,7 +84,7 @@ export function createUserServices(options: UserServicesOptions): UserServices {
     changeUser,
     box,
     passwords,
-    production,
+    hashChosen,
     waysInBy: async (query, id) => records.waysInBy(query, id),
     log,
   })
