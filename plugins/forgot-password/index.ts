@@ -11,6 +11,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { isMailAddress, NO_MAIL_ADDRESS } from '../../src/protocol/mail-address.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { type Wait, waitFor } from '../../src/http/wait.ts'
+import { endedSince } from '../../src/services/users/user.ts'
 import { serveNewPassword } from '../password/new-password-page.ts'
 import { ASKED_MAILS } from '../mail/asked-mails.ts'
 import { keptElsewhere } from '../password/kept-elsewhere.ts'
@@ -68,7 +69,7 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
     async deliver({ email, back, locales, askedAt }, { enqueuedAt }) {
       const user = await oauth.users.findByEmail(email)
       // Where all of theirs has ended since, whoever asked may be why.
-      if (user === null || (user.endedAt ?? 0) > (askedAt ?? enqueuedAt)) return
+      if (user === null || endedSince(user, askedAt ?? enqueuedAt)) return
       const kept = await keptElsewhere(oauth, user.id)
       // A password of ours would be a second one, which whoever runs the directory does not know of.
       if (kept === null || (await oauth.users.canSignInByPassword(user.username)))

@@ -7,6 +7,7 @@ import { createHmac, randomBytes, timingSafeEqual, type KeyObject } from 'node:c
 import type { Artifacts } from '../../src/doors/artifacts.ts'
 import type { User } from '../../src/doors/user.ts'
 import { usernameKey } from '../../src/protocol/username.ts'
+import { endedSince } from '../../src/services/users/user.ts'
 import { verifiedAddressOf } from '../mail/verified-address-of.ts'
 import type { OAuth } from '../oauth/index.ts'
 
@@ -111,8 +112,7 @@ export function createMailCodes(oauth: OAuth): MailCodes {
   }
 
   /** Whether a code that was sent then may sign this user in; theirs alone ends with what ends all of theirs. */
-  const isFor = ({ disabled, endedAt }: User, { sentAt }: Counting): boolean =>
-    !disabled && (endedAt === null || endedAt <= sentAt)
+  const isFor = (user: User, { sentAt }: Counting): boolean => !user.disabled && !endedSince(user, sentAt)
 
   const isOver = ({ nonce, tries, spent, ...at }: Counting, asked: Asked): boolean =>
     nonce !== asked.nonce || tries >= TRIES || spent !== undefined || endOf(at) <= Date.now()

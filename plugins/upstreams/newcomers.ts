@@ -12,7 +12,7 @@ import { hashOf } from '../../src/protocol/handle.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
-import type { User } from '../../src/services/users/user.ts'
+import { endedSince } from '../../src/services/users/user.ts'
 import { shownOnce } from '../browser/shown-once.ts'
 import { ASKED_MAILS } from '../mail/asked-mails.ts'
 import { readHere } from '../mail/read-here.ts'
@@ -144,7 +144,7 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
     call: PageCall,
   ): Promise<FastifyReply> {
     const user = await oauth.findUser(id)
-    if (user === null || user.disabled || hasEnded(user, asked)) return refuse(call)
+    if (user === null || user.disabled || endedSince(user, asked.askedAt ?? 0)) return refuse(call)
     await signOuts.remember(upstream, id, hints.open(asked), call)
     const [proof, shown] = [proofOf(user), hashOf(token)]
     if ((await interactions.wayBack(asked.back, call)) !== null)
@@ -197,7 +197,7 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
       }
       const { user, isNew = false } = account
       // Linked in another way meanwhile: what the upstream said before everything of theirs ended proves nothing any more.
-      if (hasEnded(user, asked)) return refuse(call)
+      if (endedSince(user, asked.askedAt ?? 0)) return refuse(call)
       // Where it was made just now by another click, that one says so.
       const isOfAnother = !isNew && user.createdAt >= (asked.askedAt ?? 0)
       const first = isOfAnother
@@ -228,9 +228,4 @@ export async function addNewcomers(fastify: FastifyInstance, options: NewcomersO
     },
     lead: ({ reply }) => reply.redirect(`${basePath}${PATH}?sent=yes`, 303),
   }
-}
-
-/** Everything of theirs, since the upstream said who they are. */
-function hasEnded({ endedAt }: User, { askedAt = 0 }: Pick<AskedNewcomer, 'askedAt'>): boolean {
-  return (endedAt ?? 0) > askedAt
 }

@@ -6,7 +6,7 @@ import { mappingOf } from '../../protocol/trusted-issuer-information.ts'
 import { LINK_KIND, linkIdOf } from '../../protocol/upstream-link.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/user-records.ts'
-import { ADMIN, isInUse, type User } from '../users/user.ts'
+import { ADMIN, endedSince, isInUse, type User } from '../users/user.ts'
 import type { UserFinder } from '../users/user-finder.ts'
 import { madeAt } from './assertions.ts'
 import type { TrustedIssuer } from './trusted-issuer-registry.ts'
@@ -48,7 +48,8 @@ export function createFindMapped(
     if (found === null) throw new JwtError('nobody here is its subject')
     const { user } = found
     if (!isInUse(user)) throw new JwtError('its subject may not sign in')
-    if (madeAt(from, claims) < Math.floor((user.endedAt ?? 0) / 1000))
+    // Of when it was made it says the second alone: it may have been at the end of that.
+    if (endedSince(user, Math.floor(madeAt(from, claims)) * 1000 + 999))
       throw new JwtError('its subject was signed out here since it was made')
     // Whoever holds the keys of the issuer would be one of them.
     if (user.roles.includes(ADMIN)) throw new JwtError('its subject is an administrator, who signs in here')

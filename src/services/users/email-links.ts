@@ -13,7 +13,7 @@ import type { AlsoUsed } from './password-links.ts'
 import { passwordMark } from './password-resets.ts'
 import { noteChanges, type UserChange } from './user-changes.ts'
 import { claimAddress, toRefusal } from './verified-address.ts'
-import { toUser, type User } from './user.ts'
+import { endedSince, isInUse, toUser, type User } from './user.ts'
 
 export interface EmailLinks {
   /** The token of a link; null for who is not there or may not sign in. */
@@ -65,7 +65,7 @@ export function createEmailLinks({ database, changeUser, box, artifacts }: Email
   return {
     async make(userId, email) {
       const row = await findUserRow(database, userId)
-      if (row === null || row.disabledAt || row.deletionDueAt) return null
+      if (row === null || !isInUse(toUser(row))) return null
       const stored = { user: row.id, email, mark: passwordMark(row), madeAt: Date.now() }
       const token = await links.put(stored, { owner: row.id, most: 1 })
       return token === false ? null : token
@@ -99,10 +99,8 @@ export function createEmailLinks({ database, changeUser, box, artifacts }: Email
 }
 
 function isGood({ user, mark, madeAt = Number.POSITIVE_INFINITY }: Stored, row: UserRow): boolean {
-  const isOfStranger = (row.strangersBefore?.getTime() ?? 0) > madeAt
-  return (
-    row.id === user && !row.disabledAt && !row.deletionDueAt && !isOfStranger && mark === passwordMark(row)
-  )
+  const known = toUser(row)
+  return known.id === user && isInUse(known) && !endedSince(known, madeAt) && mark === passwordMark(row)
 }
 
 function spent(): OAuthError {

@@ -14,6 +14,11 @@ export function isInUse({ disabled, deletesAt }: Pick<User, 'disabled' | 'delete
   return !disabled && deletesAt === null
 }
 
+/** Whether what was begun for them at this instant, in milliseconds since the epoch, was ended later with all else of theirs. */
+export function endedSince({ endedAt }: Pick<User, 'endedAt'>, at: number): boolean {
+  return endedAt !== null && endedAt > at
+}
+
 /** What is known of a user, as claims: those stored, and what the server knows by itself. */
 export function userClaims({ username, claims, updatedAt }: User): Claims {
   return { preferred_username: username, updated_at: Math.floor(updatedAt / 1000), ...claims }
