@@ -37,7 +37,7 @@ export function authorizationIdOf(text: string, prefix = ''): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }
 
-/** What is stored of a handle that we made. */
+/** What is stored of a handle, or of any other secret that we made of 256 random bits. */
 export function hashOf(text: string): string {
   return hash('sha256', text, 'base64url')
 }

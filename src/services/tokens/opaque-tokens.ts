@@ -2,8 +2,7 @@
  * Opaque access tokens: handles like codes and refresh tokens, so that whoever holds one knows where it is stored. What
  * one stands for is in the row that its hash finds.
  */
-import { hash } from 'node:crypto'
-import { createHandle, parseHandle, type Handle } from '../../protocol/handle.ts'
+import { createHandle, hashOf, parseHandle, type Handle } from '../../protocol/handle.ts'
 import { createLoneUuid, isLoneUuid, NIL } from '../../protocol/uuid.ts'
 
 /** They begin like this, so that scanners find a leaked one. */
@@ -23,7 +22,7 @@ export function createOpaqueToken(authorizationId: string = createLoneUuid()): s
 
 /** Null for what cannot be one of ours. */
 export function parseOpaqueToken(token: string): OpaqueHandle | null {
-  if (BARE.test(token)) return { authorizationId: NIL, hash: hash('sha256', token, 'base64url'), alone: true }
+  if (BARE.test(token)) return { authorizationId: NIL, hash: hashOf(token), alone: true }
   const handle = parseHandle(token, PREFIX)
   return handle && { ...handle, alone: isLoneUuid(handle.authorizationId) }
 }

@@ -2,8 +2,9 @@
  * One-time links by which users set their passwords: 256 random bits, stored hashed, one at a time for each user, for a
  * day. Who makes one hands it over; whoever has it is taken for the user.
  */
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { OAuthError } from '../../protocol/errors.ts'
+import { hashOf } from '../../protocol/handle.ts'
 import { reason } from '../../protocol/message.ts'
 import { userError } from '../../protocol/user-members.ts'
 import type { Database } from '../../store/database.ts'
@@ -93,10 +94,6 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
       return toUser(row)
     },
   }
-}
-
-function hashOf(code: string): string {
-  return hash('sha256', code, 'base64url')
 }
 
 function spent(): OAuthError {

@@ -6,13 +6,13 @@ import { randomUUID } from 'node:crypto'
 import type { Factors } from '../../doors/assurance.ts'
 import type { Session } from '../../doors/interaction.ts'
 import { statements } from '../../store/pending-sessions.ts'
+import { hashOf } from '../../protocol/handle.ts'
 import type { Database } from '../../store/database.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import {
   type Beginning,
   beginningOf,
-  hashSession,
   type Lasting,
   newToken,
   openSession,
@@ -90,22 +90,17 @@ export function createPendingSessions(
       }
     },
     async find(token) {
-      const [row] = await database.query(statements.find, [hashSession(token)])
+      const [row] = await database.query(statements.find, [hashOf(token)])
       if (row === undefined) return null
       const { sid, userId, amr, acr = null } = row
       return { sid, userId, amr, acr, authenticatedAt: row.authenticatedAt.getTime(), pending: true }
     },
     async raise(token, pending, { amr, acr }, raised) {
-      const rows = await database.query(statements.raise, [
-        hashSession(token),
-        hashSession(raised),
-        [...amr],
-        acr,
-      ])
+      const rows = await database.query(statements.raise, [hashOf(token), hashOf(raised), [...amr], acr])
       return rows.length === 0 ? null : { token: raised, session: { ...pending, amr, acr } }
     },
     async complete(token, factors, next, former) {
-      const [row] = await database.query(statements.find, [hashSession(token)])
+      const [row] = await database.query(statements.find, [hashOf(token)])
       if (row === undefined) return null
       const user = { id: row.userId, updatedAt: row.userUpdatedAt.getTime() }
       const authenticatedAt = row.authenticatedAt.getTime()
@@ -120,7 +115,7 @@ export function createPendingSessions(
             sid: row.sid,
             lasting,
           })
-          if (started === null || (await query(statements.take, [hashSession(token)])).length === 0)
+          if (started === null || (await query(statements.take, [hashOf(token)])).length === 0)
             throw new Spent()
           return started
         })
@@ -131,7 +126,7 @@ export function createPendingSessions(
       }
     },
     async end(token) {
-      await database.query(statements.take, [hashSession(token)])
+      await database.query(statements.take, [hashOf(token)])
     },
   }
 }

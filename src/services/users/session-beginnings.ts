@@ -1,6 +1,7 @@
 /** How sessions begin, pending or not: by a token of 256 random bits, of which the hash alone is stored, in the place of what the browser had. */
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Session } from '../../doors/interaction.ts'
+import { hashOf } from '../../protocol/handle.ts'
 import { endSession } from '../../store/endings.ts'
 import { statements } from '../../store/sessions.ts'
 import type { Query } from '../../store/statement.ts'
@@ -92,7 +93,7 @@ export async function openSession(
   const { user, amr, acr = null, authenticatedAt = Date.now() } = signIn
   const values = [...beginningOf({ ...signIn, authenticatedAt }, token, former), lasting.idle, lasting.expire]
   const [renewed] = former === undefined ? [] : await query(statements.renew, values)
-  if (renewed === undefined && former !== undefined) await endFormer(query, note, hashSession(former))
+  if (renewed === undefined && former !== undefined) await endFormer(query, note, hashOf(former))
   const started = [...values, sid, new Date(user.updatedAt)]
   const [opened] = renewed ? [renewed] : await query(statements.start, started)
   if (opened === undefined) return null
@@ -113,15 +114,11 @@ export async function openSession(
 export function beginningOf(signIn: SignIn, token: string, former: string | undefined): readonly unknown[] {
   const { user, amr, acr = null, authenticatedAt = Date.now(), userAgent, address = null } = signIn
   const browser = userAgent?.slice(0, MAX_USER_AGENT).replaceAll('\0', '') ?? null
-  const hashes = [hashSession(token), former === undefined ? null : hashSession(former)]
+  const hashes = [hashOf(token), former === undefined ? null : hashOf(former)]
   return [...hashes, user.id, new Date(authenticatedAt), [...amr], acr, browser, address]
 }
 
 /** 256 random bits, base64url. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url')
-}
-
-export function hashSession(token: string): string {
-  return hash('sha256', token, 'base64url')
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Factors } from '../../doors/assurance.ts'
 import type { Session } from '../../doors/interaction.ts'
 import type { EndedClient } from '../../events.ts'
+import { hashOf } from '../../protocol/handle.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import { endSession, endSessions, forgetBrowsers } from '../../store/endings.ts'
@@ -14,7 +15,6 @@ import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import {
   type Beginning,
-  hashSession,
   type Lasting,
   newToken,
   openSession,
@@ -91,7 +91,7 @@ export function createSessions(database: Database, audit: AuditTrail, lasting: L
   return {
     isOpen: async (sid) => (await database.query(statements.isOpen, [sid])).length > 0,
     async find(token) {
-      const hashed = hashSession(token)
+      const hashed = hashOf(token)
       const [row] = await database.query(statements.find, [hashed])
       if (row === undefined) return null
       const { sid, userId, amr, acr = null } = row
@@ -114,7 +114,7 @@ export function createSessions(database: Database, audit: AuditTrail, lasting: L
     },
     async raise(token, session, { amr, acr }, raised) {
       return audit.transaction(async (query, note) => {
-        const values = [hashSession(token), hashSession(raised), [...amr], acr]
+        const values = [hashOf(token), hashOf(raised), [...amr], acr]
         if ((await query(statements.raise, values)).length === 0) return null
         const { userId, sid, authenticatedAt } = session
         note({ type: 'user.signed_in', user: userId, details: { sid, amr: [...amr] } })

@@ -2,7 +2,6 @@
  * Requests of clients, from the call to the decision. Each lies under a hash of its auth_req_id, by which pages name it: who has the page's
  * address cannot ask for tokens. The auth_req_id itself is stored only for a ping, encrypted.
  */
-import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { ApprovalRequest } from '../../../../src/doors/approval.ts'
 import type { Artifacts } from '../../../../src/doors/artifacts.ts'
@@ -10,6 +9,7 @@ import type { Client } from '../../../../src/doors/client.ts'
 import { approvalToJson, type StoredApproval } from '../../../../src/doors/stored-facts.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
+import { hashOf } from '../../../../src/protocol/handle.ts'
 import { randomText } from '../../../../src/protocol/random.ts'
 import { isOfClient } from '../../../../src/services/clients/same-client.ts'
 import { isOpen, type Decided, type Decision } from '../decision.ts'
@@ -94,7 +94,7 @@ export function createBackchannelRequests(fastify: FastifyInstance): Backchannel
   return {
     async create({ approval, address, lifetime, notificationToken }) {
       const authReqId = randomText(32, 'base64url')
-      const [id, askedAt] = [idOf(authReqId), Date.now()]
+      const [id, askedAt] = [hashOf(authReqId), Date.now()]
       const place = await places.take(approval.user, approval.client.clientId, id)
       const request: BackchannelRequest = {
         approval: approvalToJson(approval),
@@ -119,7 +119,7 @@ export function createBackchannelRequests(fastify: FastifyInstance): Backchannel
       return { authReqId, request }
     },
     async findByAuthReqId(authReqId) {
-      const id = idOf(authReqId)
+      const id = hashOf(authReqId)
       return { id, request: await requests.get(id) }
     },
     find: async (id) => requests.get(id),
@@ -206,10 +206,6 @@ function eventOf({ id, address, approval: { client, user } }: BackchannelRequest
 /** CIBA §13. Whoever it was about: nobody, somebody disabled, or somebody who is deleted. */
 export function unknownUser(): OAuthError {
   return new OAuthError('unknown_user_id', 'nobody is known here by this hint')
-}
-
-function idOf(authReqId: string): string {
-  return hash('sha256', authReqId, 'base64url')
 }
 
 function contextOf(id: string): string {
