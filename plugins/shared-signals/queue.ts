@@ -138,8 +138,8 @@ export function createQueue(fastify: FastifyInstance): Queue {
     async putOff(stream, last) {
       await database.transaction(async (query) => {
         const [row] = await query(statements.putOff, [stream.id, last])
-        const pause = row?.pause ?? null
-        if (pause !== null) await outbox.enqueueBy(query, [pushOf(stream)], pause)
+        const dueIn = row?.dueIn ?? null
+        if (dueIn !== null) await outbox.enqueueBy(query, [pushOf(stream)], dueIn)
       })
       await outbox.announce()
     },

@@ -63,8 +63,7 @@ export class Undeliverable extends Error {}
  * recipient alone for two seconds.
  */
 export class NotNow extends Error {
-  /** Milliseconds. */
-  readonly pause: number = 2000
+  readonly pauseMs: number = 2000
 }
 
 /**
@@ -72,7 +71,7 @@ export class NotNow extends Error {
  * to others for half a minute.
  */
 export class NotHere extends NotNow {
-  override readonly pause = 30_000
+  override readonly pauseMs = 30_000
 }
 
 /**

@@ -103,7 +103,7 @@ export const statements = {
    * Puts off those up to the id $2 that are not yet, twice as long as the least of their last pauses: for so many seconds, by the clock of the transaction. Null
    * where there are none.
    */
-  putOff: statement<{ pause: number | null }>('security-events-put-off', (table) => {
+  putOff: statement<{ dueIn: number | null }>('security-events-put-off', (table) => {
     const event = table(SecurityEvent)
     const [stream, jti, attempts] = [event.column('stream'), event.column('jti'), event.column('attempts')]
     return `with due as (select ${jti} as one, ${attempts} as tried from ${event.name}
@@ -112,7 +112,7 @@ export const statements = {
       put as (update ${event.name} set ${attempts} = ${attempts} + 1,
           ${event.column('dueAt')} = now() + make_interval(secs => (select seconds from pause))
         where ${stream} = $1 and ${jti} = any(array(select one from due)))
-      select seconds as "pause" from pause`
+      select seconds as "dueIn" from pause`
   }),
   /** Those of the streams $1 for which something waits before $2 that is due, of whose clients $3 no delivery of the kind $4 waits to be tried. */
   stalled: statement<Pick<SecurityEvent, 'stream'>>('security-events-stalled', (table) => {

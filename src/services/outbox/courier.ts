@@ -153,8 +153,8 @@ export function createCourier(options: CourierOptions): Courier {
       count(row, 'done')
       if (typeof answered === 'string') note(row, began, true, answered)
     } catch (error) {
-      const pause = pauseBefore(error)
-      if (pause !== undefined && row.recipient !== '') return leave(row, pause)
+      const pauseMs = pauseBefore(error)
+      if (pauseMs !== undefined && row.recipient !== '') return leave(row, pauseMs)
       count(row, 'failed')
       note(row, began, false, describe(error))
       if (error instanceof RecipientGone && row.recipient !== '')
@@ -195,9 +195,9 @@ export function createCourier(options: CourierOptions): Courier {
   }
 
   async function putOff({ id, kind, attempts }: ClaimedRow, error: unknown): Promise<void> {
-    const pause = Math.min(2 ** (attempts - 1), LONGEST_PAUSE) * (0.5 + Math.random())
+    const dueIn = Math.min(2 ** (attempts - 1), LONGEST_PAUSE) * (0.5 + Math.random())
     const givenUp = await audit.transaction(async (query, note) => {
-      const values = [id, attempts, pause, describe(error), error instanceof Undeliverable]
+      const values = [id, attempts, dueIn, describe(error), error instanceof Undeliverable]
       const [row] = await query(statements.failed, values)
       if (row?.givenUp) note({ type: 'delivery.given_up', details: { delivery: id, kind, attempts } })
       return row?.givenUp ?? false
@@ -205,13 +205,13 @@ export function createCourier(options: CourierOptions): Courier {
     const what = { err: error, delivery: id, kind, attempts }
     if (givenUp) return log.error(what, 'a delivery is given up')
     if (attempts === 1) log.warn(what, 'a delivery failed; it is tried again')
-    wake(pause * 1000)
+    wake(dueIn * 1000)
   }
 
-  async function leave(row: ClaimedRow, pause: number): Promise<void> {
-    places.leave(row, pause)
+  async function leave(row: ClaimedRow, pauseMs: number): Promise<void> {
+    places.leave(row, pauseMs)
     await giveBack([row]).catch(report)
-    wake(pause)
+    wake(pauseMs)
   }
 
   feed.on('delivery', () => wake())

@@ -8,7 +8,7 @@ const PAUSE_OF_CROWDED = 2000
 /** Milliseconds until the next try, where nobody was asked; else undefined. */
 export function pauseBefore(error: unknown): number | undefined {
   if (error instanceof TooManyUnderWay) return PAUSE_OF_CROWDED
-  return error instanceof NotNow ? error.pause : undefined
+  return error instanceof NotNow ? error.pauseMs : undefined
 }
 
 /** One line, and not a long one. */

@@ -48,8 +48,8 @@ export interface Outbox {
 export interface OutboxTrail {
   /** What these events enqueue, stored in the transaction of `query`; returns whether there was anything. */
   follow(query: Query, events: readonly AuditEvent[]): Promise<boolean>
-  /** The same of what no event stands for: due in so many seconds, by the clock of the transaction. */
-  enqueueBy(query: Query, things: readonly Enqueued[], pause?: number): Promise<boolean>
+  /** The same of what no event stands for: due in `dueIn` seconds, by the clock of the transaction; at once by default. */
+  enqueueBy(query: Query, things: readonly Enqueued[], dueIn?: number): Promise<boolean>
   /** The same by an entity manager. */
   followBy(em: EntityManager, events: readonly AuditEvent[]): boolean
   /** The same of an event that has no transaction. */
@@ -118,10 +118,10 @@ export function createOutbox(options: OutboxOptions): Outbox & OutboxTrail {
     )
   }
 
-  async function store(query: Query, rows: readonly ReturnType<typeof rowOf>[], pause = 0): Promise<boolean> {
+  async function store(query: Query, rows: readonly ReturnType<typeof rowOf>[], dueIn = 0): Promise<boolean> {
     if (rows.length === 0) return false
     const columns = ENQUEUED.map((column) => rows.map((row) => row[column]))
-    await query(statements.enqueue, [...columns, pause])
+    await query(statements.enqueue, [...columns, dueIn])
     await recordChange(query, 'delivery', '')
     return true
   }
@@ -171,7 +171,7 @@ export function createOutbox(options: OutboxOptions): Outbox & OutboxTrail {
       for (const type of all)
         enqueuers.set(type, [...(enqueuers.get(type) ?? []), enqueuer as unknown as Enqueuer<EventType>])
     },
-    enqueueBy: async (query, things, pause) => store(query, things.map(rowOf), pause),
+    enqueueBy: async (query, things, dueIn) => store(query, things.map(rowOf), dueIn),
     follow: async (query, events) => enqueuers.size > 0 && store(query, rowsOf(events)),
     followBy(em, events) {
       const rows = enqueuers.size > 0 ? rowsOf(events) : []

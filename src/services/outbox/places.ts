@@ -27,7 +27,7 @@ export interface Places {
   /** Has failed just now: what was begun for them before counts as of who fails. */
   fail(of: Pick<ClaimedRow, 'kind' | 'recipient'>): void
   /** Leaves them to others, for so many milliseconds. */
-  leave(of: Pick<ClaimedRow, 'kind' | 'recipient'>, pause: number): void
+  leave(of: Pick<ClaimedRow, 'kind' | 'recipient'>, pauseMs: number): void
   /** Takes up again whom it has left for long enough: milliseconds until each of the others. */
   takeUp(): number[]
 }
@@ -76,9 +76,9 @@ export function createPlaces(kinds: () => number): Places {
     fail({ kind, recipient }) {
       for (const row of rows(kind)) if (row.recipient === recipient) row.failing = true
     },
-    leave({ kind, recipient }, pause) {
+    leave({ kind, recipient }, pauseMs) {
       const names = leftToOthers.get(kind) ?? new Map<string, number>()
-      leftToOthers.set(kind, names.set(recipient, performance.now() + pause))
+      leftToOthers.set(kind, names.set(recipient, performance.now() + pauseMs))
     },
     takeUp() {
       const waits: number[] = []
