@@ -12,7 +12,7 @@ import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { createAttempt } from './attempt.ts'
-import { describe, pauseBefore } from './failures.ts'
+import { describe, lineOf, pauseBefore } from './failures.ts'
 import { createPlaces, OF_ONE } from './places.ts'
 import type { OwnRecipients } from './recipients.ts'
 
@@ -178,7 +178,7 @@ export function createCourier(options: CourierOptions): Courier {
       at: Date.now(),
       milliseconds,
       done,
-      text: text.slice(0, 300).toWellFormed(),
+      text: lineOf(text),
     })
   }
 

@@ -1,4 +1,4 @@
-/** What an attempt at a delivery threw: whether anybody was asked, and what administrators read of it. */
+/** What an attempt at a delivery threw: whether anybody was asked, and what administrators read of it, as of any attempt. */
 import { NotNow, OutboundError } from '../../doors/outbound.ts'
 import { TooManyUnderWay } from '../outbound/too-many.ts'
 
@@ -11,10 +11,14 @@ export function pauseBefore(error: unknown): number | undefined {
   return error instanceof NotNow ? error.pauseMs : undefined
 }
 
-/** One line, and not a long one. */
+/** What went wrong, as `lineOf`. */
 export function describe(error: unknown): string {
-  const text =
-    error instanceof OutboundError ? error.reason : error instanceof Error ? error.message : String(error)
+  if (error instanceof OutboundError) return lineOf(error.reason)
+  return lineOf(error instanceof Error ? error.message : String(error))
+}
+
+/** One line, and not a long one. */
+export function lineOf(text: string): string {
   return text
     .replaceAll(/\p{Cc}+/gu, ' ')
     .slice(0, 300)

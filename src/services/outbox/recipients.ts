@@ -10,6 +10,7 @@ import { statements as outbox } from '../../store/outbox.ts'
 import { type Outcome, statements } from '../../store/recipients.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
+import { describe } from './failures.ts'
 import { type Addressed, createGivingUp, MOST_WAITING } from './giving-up.ts'
 
 export type { Outcome }
@@ -128,11 +129,7 @@ export function createRecipients(options: RecipientsOptions): OwnRecipients {
           { err: error, kind, recipient, failures },
           'deliveries fail again and again: this recipient is tried less, every five minutes at last, until it takes one',
         )
-      if (failures >= MANY_FAILURES)
-        await givingUp.over(
-          of,
-          error instanceof Error ? error.message.slice(0, 300).toWellFormed() : 'it failed',
-        )
+      if (failures >= MANY_FAILURES) await givingUp.over(of, describe(error))
       return rest
     },
     note({ kind, recipient }, outcome) {
