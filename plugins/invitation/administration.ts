@@ -45,7 +45,7 @@ const TAKEN = message('This is the confirmed address of another user.')
 
 export async function addAdministration(fastify: FastifyInstance, invitations: Invitations): Promise<void> {
   const { admin, oauth, language, letters, pages } = fastify
-  const { passwordResets } = kernelOf(fastify)
+  const { invitedUntil } = kernelOf(fastify).invitations
   await pages.add(PART, new URL('../../templates/admin-user-invitation.eta', import.meta.url))
 
   /** By a mail in the language that this administrator reads, for who has chosen none. */
@@ -63,7 +63,7 @@ export async function addAdministration(fastify: FastifyInstance, invitations: I
     async model(user, call): Promise<UserInvitation | null> {
       if ((await invitations.obstacleOf(user)) !== null) return null
       const { id: userId } = user
-      const until = await passwordResets.invitedUntil(userId)
+      const until = await invitedUntil(userId)
       const { invitation = '' } = call.wire
       const done =
         typeof invitation === 'string' && Object.hasOwn(DONE, invitation) ? DONE[invitation]! : null

@@ -17,13 +17,13 @@ export interface Invitations {
 /** `kind` is that of the delivery which sends them. */
 export function createInvitations(fastify: FastifyInstance, kind: string): Invitations {
   const { oauth, letters } = fastify
-  const { outbox, passwordResets } = kernelOf(fastify)
+  const { outbox, invitations } = kernelOf(fastify)
 
   async function obstacleOf({ id, disabled, claims, username }: User): Promise<Obstacle | null> {
     if (!letters.isOn()) return 'no mail'
     if (disabled) return 'disabled'
     if (typeof claims['email'] !== 'string') return 'no address'
-    const isInvited = (await passwordResets.invitedUntil(id)) !== null
+    const isInvited = (await invitations.invitedUntil(id)) !== null
     return isInvited || !(await oauth.users.canSignInByPassword(username)) ? null : 'password'
   }
 
@@ -31,13 +31,13 @@ export function createInvitations(fastify: FastifyInstance, kind: string): Invit
     obstacleOf,
     async invite({ id: user }, locales) {
       // Before they are judged: whoever gets a password meanwhile is invited no more.
-      const replaces = await passwordResets.passwordMarkOf(user)
+      const replaces = await invitations.passwordMarkOf(user)
       if (replaces === null) return 'disabled'
       const obstacle = await obstacleOf(await oauth.users.get(user))
       if (obstacle !== null) return obstacle
       const more = locales === undefined ? {} : { locales }
       // Made here, and not where it is sent: what ends it from now on ends it, however long the mail takes.
-      const made = await passwordResets.invite(user, {
+      const made = await invitations.invite(user, {
         replaces,
         also: async (query, { token }) =>
           outbox.enqueueBy(query, [{ kind, payload: { user, token, ...more } }]),
@@ -46,6 +46,6 @@ export function createInvitations(fastify: FastifyInstance, kind: string): Invit
       await outbox.announce()
       return null
     },
-    withdraw: async ({ id }) => passwordResets.withdraw(id),
+    withdraw: async ({ id }) => invitations.withdraw(id),
   }
 }

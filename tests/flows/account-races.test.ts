@@ -14,7 +14,7 @@ const TRIES = 50
 /** Each try comes from an address of its own, so that none waits for another. */
 const server = await startAtLocalhost({ OIDC_SIGN_UP: 'on', TRUSTED_PROXIES: '127.0.0.1' })
 const beside = await spawnBeside(server.settings, server.database)
-const { users, passwordLinks, passwordResets, emailLinks, signUps } = kernelOf(server.server)
+const { users, passwordLinks, passwordResets, invitations, emailLinks, signUps } = kernelOf(server.server)
 const { oauth, passkeys } = server.server
 const password = 'a password by the link'
 let count = 0
@@ -68,7 +68,7 @@ describe(`of ${TRIES} who use it at once`, () => {
   test.each<Race>([
     ['a link that was handed over', 'set-password', { password }, ['user.password_changed'], async () => (await passwordLinks.make((await somebody()).id)).address],
     ...rowsWith<Race[]>('latchkey-forgot-password', [['a link for a forgotten password', 'reset-password', { password }, ['user.password_changed'], async () => `${server.url}/reset-password?token=${await passwordResets.make((await somebody()).id, '')}`]]),
-    ...rowsWith<Race[]>('latchkey-invitation', [['an invitation', 'accept-invitation', { password }, ['user.changed', 'user.password_changed'], async () => `${server.url}/invitation?token=${(await passwordResets.invite((await somebody({})).id))!.token}`]]),
+    ...rowsWith<Race[]>('latchkey-invitation', [['an invitation', 'accept-invitation', { password }, ['user.changed', 'user.password_changed'], async () => `${server.url}/invitation?token=${(await invitations.invite((await somebody({})).id))!.token}`]]),
     ['a link that confirms an address', 'confirm', {}, ['user.changed'], async () => `${server.url}/confirm-email?token=${await emailLinks.make((await somebody()).id, `racer-${count}@new.example`)}`],
   ])('one has %s', async (_what, form, fields, changed, make) => {
     const agent = createUserAgent(server.url)

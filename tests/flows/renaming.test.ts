@@ -13,7 +13,7 @@ import { createUserAgent, findForm, type Page, type UserAgent } from '../support
 const settings = { ...CIBA_SETTINGS, NOTIFY_NEW_BROWSERS: 'true' }
 const server = await startAtLocalhost(settings, { seed: CIBA_SEED, extend: addSecondFactor })
 const beside = await spawnBeside(server.settings, server.database)
-const { users, passwordLinks, passwordResets, emailLinks, sessions } = kernelOf(server.server)
+const { users, passwordLinks, passwordResets, invitations, emailLinks, sessions } = kernelOf(server.server)
 const { audit } = server.server.oauth
 let count = 0
 
@@ -185,7 +185,7 @@ const LINKS: Readonly<Record<string, [string, (person: Person) => Promise<string
   ...rowsWith('latchkey-invitation', {
     'of an invitation': [
       'accept-invitation',
-      async ({ id }: Person) => `${server.url}/invitation?token=${(await passwordResets.invite(id))!.token}`,
+      async ({ id }: Person) => `${server.url}/invitation?token=${(await invitations.invite(id))!.token}`,
     ],
   }),
   'for an address': [

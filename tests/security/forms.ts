@@ -309,7 +309,7 @@ export const INVITATION: FormKind = {
   async open(server, agent = createUserAgent(server.url)) {
     const username = `person-${++persons}`
     const { id } = await server.server.oauth.users.create({ username, email: `${username}@example.com` })
-    const { token } = (await kernelOf(server.server).passwordResets.invite(id))!
+    const { token } = (await kernelOf(server.server).invitations.invite(id))!
     const page = await agent.get(`${server.url}/invitation?token=${token}`)
     return formOn(page, agent, { token, password: 'a password of their own' })
   },
@@ -417,7 +417,7 @@ export const ADMINISTRATION = formsThere({
   'withdrawal of an invitation': administered('withdraw-invitation', '/admin/user/withdraw-invitation', async ({ server }) => {
     const username = `person-${++persons}`
     const { id } = await server.oauth.users.create({ username, email: `${username}@example.com` })
-    await kernelOf(server).passwordResets.invite(id)
+    await kernelOf(server).invitations.invite(id)
     return { path: `/user?id=${id}` }
   }),
   'disabling of a user': ofUser('disable', '/disable'),

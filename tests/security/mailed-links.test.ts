@@ -15,9 +15,8 @@ const server = await startServer(
   { seed: SEED, extend: ({ oauth }) => void oauth.users.records('way-in', { signsIn: true }) },
 )
 const beside = await spawnBeside(server.settings, server.database)
-const { users, sessions, accountDeletions, passwordLinks, passwordResets, emailLinks } = kernelOf(
-  server.server,
-)
+const { users, sessions, accountDeletions, passwordLinks, passwordResets, invitations, emailLinks } =
+  kernelOf(server.server)
 let count = 0
 
 interface Person {
@@ -53,7 +52,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       form: 'accept-invitation',
       fields: { password },
       make: async ({ id }: Person) =>
-        `${server.url}/invitation?token=${(await passwordResets.invite(id))!.token}`,
+        `${server.url}/invitation?token=${(await invitations.invite(id))!.token}`,
     },
   }),
   'for a new address': {

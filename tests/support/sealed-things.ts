@@ -102,7 +102,7 @@ export async function makeSealed(server: TestServer, upstream: Upstream) {
   })
   await server.post('/stranger', {})
   await server.post('/stranger', { user: bob })
-  const { token: invited } = (await kernel.passwordResets.invite(
+  const { token: invited } = (await kernel.invitations.invite(
     (await users.create({ username: 'dora', email: 'dora@example.com' })).id,
   ))!
   return {

@@ -1,9 +1,9 @@
 /** Doing without a password: for who has another way to sign in. */
 import { isUuid } from '../../protocol/uuid.ts'
-import { statements as artifacts } from '../../store/artifacts.ts'
 import { statements as recordStatements } from '../../store/user-records.ts'
 import { statements } from '../../store/users.ts'
-import { PASSWORD_RESET, type UserChange } from './user-changes.ts'
+import { endMailedLinks } from './mailed-link-ends.ts'
+import type { UserChange } from './user-changes.ts'
 import { lastWayIn, type UserRecordKeeper } from './user-records.ts'
 
 export interface PasswordRemoval {
@@ -27,7 +27,7 @@ export function createPasswordRemoval(
         if ((await query(statements.removePassword, [userId])).length === 0) return undefined
         if ((await records.waysInBy(query, userId)).length === 0) throw lastWayIn()
         // Those from before they had one would be good again: they replace none.
-        await query(artifacts.deleteOwnedOfKind, [userId, PASSWORD_RESET])
+        await endMailedLinks(query, userId)
         note({ type: 'user.password_removed', user: userId, details: {} })
         return { id: userId }
       })

@@ -1,10 +1,10 @@
 /** The end of everything that a user has here, who may sign in again at once: what a new password ends, without one. */
-import { statements as artifacts } from '../../store/artifacts.ts'
 import { endEverything } from '../../store/endings.ts'
 import { statements } from '../../store/users.ts'
-import { isInvitation } from './password-resets.ts'
+import { isInvitation } from './invitations.ts'
+import { endMailedLinks } from './mailed-link-ends.ts'
 import type { Also } from './update-options.ts'
-import { PASSWORD_RESET, type UserChange } from './user-changes.ts'
+import type { UserChange } from './user-changes.ts'
 import { lockRow, type Whom } from './user-finder.ts'
 
 export interface TokenRevocation {
@@ -32,10 +32,10 @@ export function createTokenRevocation(changeUser: UserChange): TokenRevocation {
         await query(statements.endPasswordLink, [row.id])
         const clients = await endEverything(query, row.id, 'tokens revoked')
         // Whoever had one sent, or has read it, may be why all of it ends.
-        const links = await query(artifacts.deleteOwnedOfKind, [row.id, PASSWORD_RESET])
+        const links = await endMailedLinks(query, row.id)
         note({ type: 'user.tokens_revoked', user: row.id, details: { clients } })
         // They may have no other way in: who invited them has to know.
-        if (links.some(({ value, isThere }) => isThere && isInvitation(value, row)))
+        if (links.some((link) => isInvitation(link, row)))
           note({ type: 'user.invitation_withdrawn', user: row.id, details: {} })
         return row
       })

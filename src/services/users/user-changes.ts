@@ -9,14 +9,9 @@ import { statements, type UserRow } from '../../store/users.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
+import { endMailedLinks } from './mailed-link-ends.ts'
 import { touchGroups } from './role-changes.ts'
 import { lockRow, type Whom } from './user-finder.ts'
-
-/**
- * The artifacts that are mailed links by which a password is set (`password-resets.ts`).
- * @internal
- */
-export const PASSWORD_RESET = 'password-reset'
 
 /**
  * Runs a change of one user in a transaction, with its entry in the feed, and applies it here at once. What `work` returns is whom it has changed;
@@ -93,7 +88,7 @@ export async function disable(
   if (row === undefined) return undefined
   if (keepOneWith !== undefined) assertKept(keepOneWith, holders, row.id)
   const clients = await endEverything(query, row.id, 'user disabled')
-  await query(artifacts.deleteOwnedOfKind, [row.id, PASSWORD_RESET])
+  await endMailedLinks(query, row.id)
   if (anew || !before.disabledAt) note({ type: 'user.disabled', user: row.id, details: { clients } })
   return row
 }

@@ -24,6 +24,8 @@ import { createAssurance, type Assurance } from './assurance.ts'
 import { createHashChosen } from './chosen-passwords.ts'
 import { createPasswordRemoval, type PasswordRemoval } from './password-removal.ts'
 import { createEmailLinks, type EmailLinks } from './email-links.ts'
+import { createInvitations, type Invitations } from './invitations.ts'
+import { createMailedLinks } from './mailed-links.ts'
 import { createPasswordLinks, type PasswordLinks } from './password-links.ts'
 import { createPasswordResets, type PasswordResets } from './password-resets.ts'
 import { createPasswords, type PasswordRules } from './passwords.ts'
@@ -45,6 +47,7 @@ export interface UserServices {
   readonly consents: Consents
   readonly passwordLinks: PasswordLinks
   readonly passwordResets: PasswordResets
+  readonly invitations: Invitations
   readonly emailLinks: EmailLinks
   readonly signUps: SignUps
   readonly firstAdministrator: FirstAdministrator
@@ -102,6 +105,7 @@ export function createUserServices(options: UserServicesOptions): UserServices {
   })
   const exporting = createUserExport({ registry, records, artifacts, sessions, consents })
   const groups = createGroups({ database, audit, feed, doors })
+  const links = createMailedLinks({ database, audit, box, artifacts: artifacts.artifacts })
   const removal = createPasswordRemoval(changeUser, records)
   const users = { ...registry, ...removal, ...createTokenRevocation(changeUser), ...records, ...exporting }
   return {
@@ -113,14 +117,8 @@ export function createUserServices(options: UserServicesOptions): UserServices {
     consents,
     passwordLinks: createPasswordLinks({ database, audit, changeUser, hashChosen, issuer }),
     emailLinks: createEmailLinks({ database, changeUser, box, artifacts: artifacts.artifacts }),
-    passwordResets: createPasswordResets({
-      database,
-      audit,
-      changeUser,
-      box,
-      artifacts: artifacts.artifacts,
-      hashChosen,
-    }),
+    passwordResets: createPasswordResets({ links, changeUser, hashChosen }),
+    invitations: createInvitations({ database, audit, links }),
     signUps: createSignUps({ box, artifacts: artifacts.artifacts, hashChosen, createWith }),
     firstAdministrator: createFirstAdministrator(users, artifacts.artifacts),
     accountDeletions: createAccountDeletions({ database, changeUser, feed, outbox, log }),
