@@ -29,17 +29,30 @@ import type { UserExport } from '../../src/services/users/user-export.ts'
 import type { UserRecordKeeper } from '../../src/services/users/user-records.ts'
 import type { UserRegistry } from '../../src/services/users/user-registry.ts'
 import type { User } from '../../src/services/users/user.ts'
+
 export interface OAuthServices {
+  /** The issuer identifier: the public base URL, as the tokens and the metadata say it, without a slash at its end (RFC 8414 §2). */
   readonly issuer: string
   /**
    * The app, where no path of the issuer stands before what is registered: for what a standard puts there, such as the metadata of a
    * plugin's own resource (RFC 9728 §3.1).
    */
   readonly root: FastifyInstance
+  /** `basePath`: the path of the issuer, `''` at the root. `production`: whether this is a production start. `BRAND_NAME`: what people call the server. */
   readonly config: Pick<Config, 'basePath' | 'production' | 'BRAND_NAME'>
+  /**
+   * Clients, registered, changed and deleted as an administrator does it: by the names of RFC 7591 §2, with `scope` as a list. Throws `OAuthError`
+   * that names the member. Other processes serve what is changed within two seconds.
+   */
   readonly clients: ClientRegistry
+  /** Resources, by their identifiers (RFC 8707 §2), and the scopes that belong to them. Throws `OAuthError` (`invalid_client_metadata`) that names the member. */
   readonly resources: ResourceRegistry
+  /**
+   * Users: found, registered, changed and deleted, with what plugins keep of them. Members have the names of the standard claims (OpenID Connect
+   * Core §5.1), instants are milliseconds since the epoch. Throws `OAuthError` (`invalid_request`) that names the member.
+   */
   readonly users: UserRegistry & PasswordRemoval & TokenRevocation & UserRecordKeeper & UserExport
+  /** The keys that sign tokens: what is published of each (RFC 7517), and never what it signs with. */
   readonly keys: PublishedKeys
   /** Where users are signed in. */
   readonly sessions: Pick<Sessions, 'isOpen' | 'list' | 'endOne' | 'endAll'>
@@ -101,7 +114,12 @@ export interface OAuthServices {
    * that a header which the proxy sets can be believed: it takes the same one away from everybody else. False where nobody is named.
    */
   isFromTrustedProxy(request: ConnectedRequest): boolean
-  /** The only mint. */
+  /**
+   * The only mint: the token response of RFC 6749 §5.1 for what a grant has established, `expires_in` in seconds. Policies are asked, and scopes and
+   * resources checked against what the client has. Then what is granted is stored, and what it `spends` is spent, in one transaction. Throws
+   * `OAuthError`, and nothing is spent or stored: `invalid_scope`, `invalid_target` (RFC 8707 §2), `invalid_grant` for what was used before or has
+   * ended, and what a policy throws.
+   */
   issue(granted: Granted, call: Call): Promise<Bag>
   /** Null for a token that is not good now. Throws 503 when it cannot be decided. */
   verify(token: string): Promise<Verified | null>

@@ -1,6 +1,6 @@
 /**
- * Three kinds of door: *dispatched* (one owner per key), *ordered* (all run, each may refuse), *additive* (all are
- * merged, none overrides what the server owns). `registry.ts` keeps what is registered.
+ * Three of the four kinds of door, and what is registered at each: *dispatched* (one owner per key), *ordered* (all run, each may refuse), *additive*
+ * (all are merged, none overrides what the server owns). `registry.ts` keeps it; what one plugin alone opens by a name is in `taken-names.ts`.
  */
 import type { AuthenticationDevice } from './authentication-device.ts'
 import type { AuthorizationAnswer, Parameter, ResponseMode, ResponseType } from './approval.ts'

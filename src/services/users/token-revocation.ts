@@ -28,7 +28,8 @@ export function createTokenRevocation(changeUser: UserChange): TokenRevocation {
         const row = await lockRow(query, whom)
         if (row === undefined) return undefined
         await also?.(query, note, row.id)
-        // A sign-in that is under way is of the user as they were before, and begins no session.
+        // With a link that was handed over. And their row is another one from here on, so that a sign-in which is under way, of the user as they
+        // were before, begins no session: `disable` and a new password do the same.
         await query(statements.endPasswordLink, [row.id])
         const clients = await endEverything(query, row.id, 'tokens revoked')
         // Whoever had one sent, or has read it, may be why all of it ends.

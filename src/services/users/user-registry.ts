@@ -30,16 +30,24 @@ export interface UserRegistry extends UserFinder, UserAuthentication {
   update(whom: Whom, members: unknown, options?: UpdateOptions): Promise<User>
   /** Whether an imported hash would be the user's: they have no password, or another imported one, never used here. */
   takesPassword(username: string, passwordHash: string): Promise<boolean>
-  /** From now on it alone is right. Every session, code and Authorization of the user ends with the old one. */
+  /**
+   * From now on it alone is right. Every session, code and Authorization of the user ends with the old one. Throws `OAuthError`: `invalid_request` that
+   * names `password` for one that is too short, much used or known to be stolen (NIST SP 800-63B §3.1.1.2) and `username` for who is not there, and
+   * `temporarily_unavailable` (503) where too many are hashed at once.
+   */
   setPassword(whom: Whom, password: string): Promise<User>
   /**
    * @internal `setPassword`, in the place of the password that the user has at the time of this call alone: null where that has been replaced,
    * removed or hashed anew when it comes to it. What is proven between the two calls is proven of that one.
    */
   replacement(whom: Whom): Promise<(password: string) => Promise<User | null>>
-  /** Ends every session, code and Authorization of the user, who cannot sign in until `enable`; for who is disabled already, it says so anew (`disabledAt`). */
+  /**
+   * Ends every session, code and Authorization of the user, who cannot sign in until `enable`; for who is disabled already, it says so anew
+   * (`disabledAt`, in milliseconds since the epoch). Throws `OAuthError` (`invalid_request`): it names `username` for who is not there, `roles` for the
+   * last who has the role of `keepOneWith`.
+   */
   disable(whom: Whom, options?: Kept): Promise<User>
-  /** They may sign in again; what was ended stays ended. */
+  /** They may sign in again; what was ended stays ended. Throws `OAuthError` (`invalid_request`) that names `username` for who is not there. */
   enable(whom: Whom): Promise<User>
   /**
    * Ends every session, code and Authorization of the user, and forgets them with their consents, records and artifacts: one
