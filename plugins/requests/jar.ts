@@ -27,8 +27,6 @@ import { createDownload } from './request-downloads.ts'
 /** The keys of the request sources. */
 const BY_VALUE = 'request_object'
 const BY_REFERENCE = 'request_object_uri'
-/** Stands behind those of one that nobody has signed. */
-const UNSIGNED = 'unsigned_request_object'
 const TYPE = 'oauth-authz-req+jwt'
 
 const METADATA = Type.Partial(
@@ -121,7 +119,7 @@ async function jar(fastify: FastifyInstance): Promise<void> {
       const wire = parametersIn(claims)
       if (wire['request'] !== undefined || wire['request_uri'] !== undefined)
         throw new JwtError('it leads to another request')
-      return isSigned ? { wire } : { wire, sources: [UNSIGNED] }
+      return { wire, isSigned }
     } catch (error) {
       if (error instanceof Unsigned)
         throw new OAuthError(
@@ -149,9 +147,12 @@ async function jar(fastify: FastifyInstance): Promise<void> {
       return read(await download(String(uri)), client, 'request_uri')
     },
   })
-  function assertSigned({ client, sources = [] }: Pick<AuthorizationRequest, 'client' | 'sources'>): void {
-    const isObject = sources.includes(BY_VALUE) || sources.includes(BY_REFERENCE)
-    if (mustSign(client) && (!isObject || sources.includes(UNSIGNED)))
+  function assertSigned({
+    client,
+    sources = [],
+    isSigned = wasSigned(sources),
+  }: Pick<AuthorizationRequest, 'client' | 'sources' | 'isSigned'>): void {
+    if (mustSign(client) && !isSigned)
       throw new OAuthError('invalid_request', 'the request must be a signed request object')
   }
   oauth.add('authorizationCheck', {
@@ -159,6 +160,12 @@ async function jar(fastify: FastifyInstance): Promise<void> {
     check: assertSigned,
     review: assertSigned,
   })
+}
+
+/** Of what a process of the version before has opened: there the sources say it. */
+function wasSigned(sources: readonly string[]): boolean {
+  const isObject = sources.includes(BY_VALUE) || sources.includes(BY_REFERENCE)
+  return isObject && !sources.includes('unsigned_request_object')
 }
 
 /** OpenID Connect Core §6.2: what stands behind # is how an app says that the document is another one now. */

@@ -27,8 +27,9 @@ interface Pushed {
   readonly clientId: string
   /** With what a request object in it held, which may expire before the browser comes, and what the client proved. */
   readonly wire: Wire
-  /** Those behind this one. */
+  /** Those behind this one, and whether the client has signed what they had. */
   readonly sources: readonly string[]
+  readonly isSigned?: boolean | undefined
   readonly spends: readonly Spend[]
   /** Until when a browser may come; milliseconds since the epoch. */
   readonly until: number
@@ -76,7 +77,8 @@ async function par(fastify: FastifyInstance): Promise<void> {
       const sent = { ...wire, client_id: clientId }
       const { asked, spends = [] } = await oauth.parseRequest(sent, client, { source: PUSHED, shown })
       const until = Date.now() + lifetime * 1000
-      const pushed = { clientId, wire: asked.wire, sources: asked.sources.slice(1), spends, until }
+      const { wire: found, sources, isSigned } = asked
+      const pushed = { clientId, wire: found, sources: sources.slice(1), isSigned, spends, until }
       const uri = await keep(pushed, isAnybodys(client) ? request.ip : undefined)
       return answer({ status: 201, body: { request_uri: uri, expires_in: lifetime } })
     },
@@ -89,8 +91,8 @@ async function par(fastify: FastifyInstance): Promise<void> {
       const pushed = await find(handle)
       if (pushed === null || pushed.clientId !== clientId || pushed.until <= Date.now())
         throw new OAuthError('invalid_request_uri', 'the request has expired, or was answered before')
-      const { wire, sources, spends } = pushed
-      return { wire, sources, spends: [...spends, { kind: KIND, handle }] }
+      const { wire, sources, isSigned, spends } = pushed
+      return { wire, sources, isSigned, spends: [...spends, { kind: KIND, handle }] }
     },
   })
 

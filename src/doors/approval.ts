@@ -48,6 +48,8 @@ export interface AuthorizationRequest extends ApprovalRequest, AnsweredRequest {
   readonly responseType: string
   /** The keys of the request sources that it came by, first to last; absent where it was sent as it is. */
   readonly sources?: readonly string[]
+  /** As in `AskedRequest`. */
+  readonly isSigned?: boolean
   /** What its source says is spent with its answer. */
   readonly spends?: readonly Spend[]
 }

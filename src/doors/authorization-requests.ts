@@ -10,6 +10,8 @@ export interface AskedRequest {
   readonly wire: Wire
   /** The keys of the request sources that it came by, first to last; empty for what was sent as it is. */
   readonly sources: readonly string[]
+  /** What of these says whether its client has signed it (RFC 9101 §4); absent where none says anything. */
+  readonly isSigned?: boolean
 }
 
 /** Whether the authorization endpoint serves a request. Endpoints that ask for approval alone (`parseApproval`) do not ask it. */
@@ -67,6 +69,8 @@ export interface SourcedRequest {
   readonly shown?: Wire
   /** The keys of the sources that it had come by before this one kept it, for checks. */
   readonly sources?: readonly string[]
+  /** Whether the client has signed it, for checks: said by who opens request objects, and by who keeps what was opened. */
+  readonly isSigned?: boolean | undefined
   /** Artifacts that are spent with its answer: it may be looked at before as often as somebody likes, and answered once. */
   readonly spends?: readonly Spend[]
 }

@@ -53,7 +53,7 @@ export function createAuthorizationRequests(
   }
 
   const read: AuthorizationRequests['read'] = async (found, address) => {
-    const { client, wire, repeated, sources, spends } = found
+    const { client, wire, repeated, sources, isSigned, spends } = found
     assertNotRepeated(repeated)
     assertLengths(wire)
     await check(found)
@@ -64,6 +64,7 @@ export function createAuthorizationRequests(
       ...address,
       ...asked,
       ...(sources.length === 0 ? {} : { sources }),
+      ...(isSigned === undefined ? {} : { isSigned }),
       ...(spends === undefined ? {} : { spends }),
     }
   }

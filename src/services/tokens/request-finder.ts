@@ -44,7 +44,8 @@ export function createRequestFinder(doors: DoorRegistry): RequestFinder {
       throw new OAuthError('invalid_request', 'request and request_uri do not go together')
     assertLengths(wire)
     const [name, owner] = source
-    const { wire: resolved, shown, spends = [], sources: through = [] } = await owner.resolve(wire, client)
+    const sourced = await owner.resolve(wire, client)
+    const { wire: resolved, shown, spends = [], sources: through = [], isSigned = found.isSigned } = sourced
     assertOfClient(resolved, client, wire)
     assertNoLoop(resolved, wire)
     const all = [...(found.spends ?? []), ...spends]
@@ -53,6 +54,7 @@ export function createRequestFinder(doors: DoorRegistry): RequestFinder {
       wire: resolved,
       repeated: NONE,
       sources: [...sources, name, ...through],
+      ...(isSigned === undefined ? {} : { isSigned }),
       shown: { ...found.shown, ...shown },
       ...(all.length === 0 ? {} : { spends: all }),
     })
