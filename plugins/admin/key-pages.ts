@@ -77,7 +77,7 @@ export function addKeyPages(area: OwnArea): void {
       const again = area.signInAgain(call, uri('/keys', { again: 'yes' }))
       if (again !== undefined) return again
       // A form that was sent twice, or opened before somebody else's was sent, makes no second successor.
-      await keys.rotate(algorithm, undefined, newest)
+      await keys.succeed(algorithm, newest)
       return call.reply.redirect(uri('/keys', { rotated: algorithm }), 303)
     },
   })

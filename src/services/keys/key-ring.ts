@@ -46,11 +46,10 @@ export interface KeyRing extends Pick<LoadedKeys, 'find' | 'signer' | 'revoked'>
   stateOf(key: KeyRecord): KeyState
   /** Seconds: what the tokens live for that live longest. */
   longestLifetime(): Promise<number>
-  /**
-   * Publishes a successor that signs after `publishFor` seconds; returns it, or the one another process made: also where the
-   * newest key is not `former` any more, the kid of which was seen.
-   */
-  rotate(algorithm: string, publishFor?: number, former?: string): Promise<RingKey>
+  /** Publishes a successor that signs after `publishFor` seconds; returns it, or the one another process made. */
+  rotate(algorithm: string, publishFor?: number): Promise<RingKey>
+  /** The same in the place of the newest key as it was seen, of the kid `former`: where that is not the newest any more, returns the one that is. */
+  succeed(algorithm: string, former: string): Promise<RingKey>
   /**
    * Ends a key, and with it all that it signed, in every process within two seconds. If it signs, another does at once:
    * one that waits for its time, or a new one, which nobody has seen. Returns what is left of it, also of one that was
@@ -108,8 +107,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
 
   async function rotate(
     algorithm: string,
-    publishFor = options.publishFor,
-    former?: string,
+    { publishFor = options.publishFor, former }: { publishFor?: number | undefined; former?: string },
   ): Promise<RingKey> {
     assertOffered(algorithm)
     await load()
@@ -189,7 +187,8 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
       return key.signsFrom > Date.now() ? 'next' : 'retiring'
     },
     longestLifetime: changes.longestLifetime,
-    rotate,
+    rotate: async (algorithm, publishFor) => rotate(algorithm, { publishFor }),
+    succeed: async (algorithm, former) => rotate(algorithm, { former }),
     revoke: async (kid) => revoke(kid),
     settle: care.settle,
     async start() {
