@@ -79,11 +79,12 @@ export interface ClientRegistry extends ClientFinder {
   unregisteredScopes: FindUnregistered
   /**
    * A new secret, returned once. The one before it goes on working for `overlap` seconds, and those before that for as long as
-   * they were given, up to five in all; without `overlap` all of them end. Throws `OAuthError`: `invalid_request` where `former` was
-   * replaced meanwhile.
+   * they were given, up to five in all; without `overlap` all of them end. Throws `OAuthError`: `invalid_client_metadata` that names `client_id`
+   * for one that is not there, and `token_endpoint_auth_method` for one whose method has no secret; `invalid_request` where `former` was replaced
+   * meanwhile; and what `judge` throws.
    */
   rotateSecret(clientId: string, overlap?: number, options?: Rotation): Promise<ClientInformation>
-  /** What names the secret that was made last; `''` for none. */
+  /** What names the secret that was made last, for `former`, and says nothing of it; `''` for none, and for a client that is not there. */
   currentSecret(clientId: string): Promise<string>
   /** False when there was none. Its tokens are dead within two seconds. */
   delete(clientId: string, options?: Judged): Promise<boolean>
