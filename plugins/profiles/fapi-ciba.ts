@@ -26,7 +26,7 @@ const signedBy = (...supported: readonly string[]) => ({ among: ALGORITHMS, opti
 
 async function fapiCiba(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { config, doors } = kernelOf(fastify)
+  const { config, doors, profiles } = kernelOf(fastify)
 
   /** What it cannot do without, in the words of an operator. */
   function missing(): string | undefined {
@@ -43,7 +43,7 @@ async function fapiCiba(fastify: FastifyInstance): Promise<void> {
     const needed = config.OIDC_PROFILE.includes(NAME) ? missing() : undefined
     if (needed !== undefined) throw new ConfigError(`OIDC_PROFILE ${NAME} needs ${needed}.`)
   })
-  const isHeld = ({ metadata }: Client): boolean => metadata[PROFILE] === NAME
+  const isHeld = ({ metadata }: Client): boolean => profiles.holds(NAME, metadata)
   oauth.add('assertionRule', {
     name: NAME,
     narrow: (client) => (isHeld(client) ? { algorithms: ALGORITHMS } : undefined),
@@ -53,7 +53,7 @@ async function fapiCiba(fastify: FastifyInstance): Promise<void> {
     narrow: (client) => (isHeld(client) ? { algorithms: ALGORITHMS, longest: REQUEST_LIFETIME } : undefined),
   })
   oauth.register('profile', NAME, {
-    locks: { [PROFILE]: NAME, tls_client_certificate_bound_access_tokens: true, require_pkce: true },
+    locks: { tls_client_certificate_bound_access_tokens: true, require_pkce: true },
     choices: {
       token_endpoint_auth_method: {
         among: METHODS,

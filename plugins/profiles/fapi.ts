@@ -32,7 +32,7 @@ const signedBy = (...supported: readonly string[]) => ({
 
 async function fapi(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { config, doors } = kernelOf(fastify)
+  const { config, doors, profiles } = kernelOf(fastify)
 
   /** What it cannot do without, by the names of the plugins that bring it. */
   function missing(): string | undefined {
@@ -50,7 +50,7 @@ async function fapi(fastify: FastifyInstance): Promise<void> {
     if (plugin !== undefined)
       throw new ConfigError(`OIDC_PROFILE ${NAME} needs ${plugin}, which is left out.`)
   })
-  const isHeld = ({ metadata }: Client): boolean => metadata[PROFILE] === NAME
+  const isHeld = ({ metadata }: Client): boolean => profiles.holds(NAME, metadata)
   oauth.add('assertionRule', {
     name: NAME,
     narrow: (client) => (isHeld(client) ? { algorithms: LASTING_ALGORITHMS, issuerAlone: true } : undefined),
@@ -66,7 +66,6 @@ async function fapi(fastify: FastifyInstance): Promise<void> {
   })
   oauth.register('profile', NAME, {
     locks: {
-      [PROFILE]: NAME,
       require_pushed_authorization_requests: true,
       require_pkce: true,
       require_bound_access_tokens: true,

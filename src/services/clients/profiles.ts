@@ -18,6 +18,8 @@ export interface Profiles {
   assertKept(registered: Bag): void
   /** The same as words; undefined where nothing contradicts. */
   conflictOf(registered: Bag): string | undefined
+  /** Whether this one holds a client that is registered so: one of OIDC_PROFILE, or its own. */
+  holds(name: string, registered: Bag): boolean
   /** Whether those of the server leave this value of a member to anybody. */
   leaves(member: string, value: string): boolean
   /** Whether who registers itself with some scopes may ask for the others later, too. */
@@ -80,6 +82,7 @@ export function createProfiles(doors: DoorRegistry, ofServer: readonly string[])
       }
       return served
     },
+    holds: (name, registered) => [...profilesOf(registered)].some(([one]) => one === name),
     leaves: (member, value) =>
       [...profilesOf({})].every(([, { choices = {} }]) => isAmong(choices[member] ?? {}, value)),
     growsScopes: () => [...profilesOf({})].some(([, { growingScope }]) => growingScope === true),
