@@ -29,10 +29,14 @@ async function mcp(fastify: FastifyInstance): Promise<void> {
     },
     // Clients register with the scope of the first challenge, and never again; the next challenge asks for more.
     growingScope: true,
-    // A client that has not seen a challenge yet sends no scope.
     defaults({ scope }) {
+      // A client that has not seen a challenge yet sends no scope.
       const all = (scope ?? []) as readonly string[]
-      return { default_scope: all.length === 0 ? ['openid'] : all }
+      return {
+        default_scope: all.length === 0 ? ['openid'] : all,
+        // OAuth 2.1 §4.1.3
+        require_redirect_uri_with_code: false,
+      }
     },
   })
 }

@@ -11,6 +11,8 @@ async function oauth21({ oauth }: FastifyInstance): Promise<void> {
       // §10.1 and §10.2
       grant_types: { never: ['implicit', 'password'], supported: ['grant_types_supported'] },
     },
+    // §4.1.3
+    defaults: () => ({ require_redirect_uri_with_code: false }),
   })
 }
 

@@ -74,6 +74,8 @@ export const ClientMetadata = Type.Partial(
     profile: open(Text()),
     /** Of no RFC: whether its codes need PKCE though it can prove who it is. */
     require_pkce: open(Type.Boolean()),
+    /** Of no RFC: whether a code under PKCE is exchanged with its redirect_uri alone (RFC 6749 §4.1.3); OAuth 2.1 has none there. Default true. */
+    require_redirect_uri_with_code: open(Type.Boolean()),
     /** Of no RFC: seconds, at most those of OIDC_CODE_EXPIRE. */
     authorization_code_lifetime: open(Type.Integer({ minimum: 1, maximum: 600 })),
     /** Of no RFC: whether its access tokens must be bound, by whatever it shows. */

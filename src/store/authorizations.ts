@@ -60,13 +60,13 @@ export const statements = {
     },
     'with readers',
   ),
-  /** The one ($1) that was made of the code with the proof $2. */
+  /** The one ($1) that was made of the code with the proof $2, or with that and another. */
   findByCode: statement<Pick<Authorization, 'id' | 'clientId' | 'subject'>>(
     'authorization-find-by-code',
     (table) => {
       const authorization = table(Authorization)
       return `select ${authorization.columns('id', 'clientId', 'subject')} from ${authorization.name}
-      where ${authorization.column('id')} = $1 and ${authorization.column('codeProof')} = $2`
+      where ${authorization.column('id')} = $1 and $2 = any(string_to_array(${authorization.column('codeProof')}, '.'))`
     },
   ),
   /** The one ($1) that was bound to nothing, to what $2 says. */

@@ -8,7 +8,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../src/protocol/parameters.ts'
 import { Type } from '../../../src/protocol/schema.ts'
-import type { FoundCode } from '../../../src/services/tokens/authorization-codes.ts'
+import { leavesOutRedirectUri, type FoundCode } from '../../../src/services/tokens/authorization-codes.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { isOfClient } from '../../../src/services/clients/same-client.ts'
 import { narrowed } from './narrowed.ts'
@@ -31,16 +31,15 @@ async function authorizationCode(fastify: FastifyInstance): Promise<void> {
     publicClients: true,
     parameters: Parameters,
     async authorize({ code, redirect_uri, code_verifier, resource }, { client }) {
+      const codeChallenge = challengeOf(code_verifier)
+      const isLeftOut = redirect_uri === undefined && leavesOutRedirectUri(client, codeChallenge)
+      const redirectUri = isLeftOut ? null : (redirect_uri ?? '')
       const owed = async (): Promise<FoundCode | null> =>
-        codes.findOwedOrEnd(code, {
-          clientId: client.clientId,
-          redirectUri: redirect_uri ?? '',
-          codeChallenge: challengeOf(code_verifier),
-        })
+        codes.findOwedOrEnd(code, { clientId: client.clientId, redirectUri, codeChallenge })
       const found = (await codes.find(code)) ?? (await owed())
       if (found === null || !isOfClient(found.clientId, found.createdAt, client))
         throw invalidGrant('the code is not known')
-      if (redirect_uri !== found.redirectUri)
+      if (redirectUri !== null && redirectUri !== found.redirectUri)
         throw invalidGrant('redirect_uri is not the one of the authorization request')
       assertVerified(found, code_verifier)
       return narrowed(found.granted, resource)

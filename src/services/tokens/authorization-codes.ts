@@ -29,7 +29,8 @@ const MOST_JOINED = 5000
 /** What a code is bound to. */
 export interface CodeBinding {
   readonly clientId: string
-  readonly redirectUri: string
+  /** Null where none is shown (`leavesOutRedirectUri`). */
+  readonly redirectUri: string | null
   /** RFC 7636; null when the request had none. */
   readonly codeChallenge: string | null
 }
@@ -40,6 +41,11 @@ export interface FoundCode extends CodeBinding {
   readonly granted: Granted
   /** Milliseconds since the epoch. */
   readonly createdAt: number
+}
+
+/** Whether a code of this client may come without its redirect URI, which PKCE protects as well (OAuth 2.1 §4.1.3). */
+export function leavesOutRedirectUri({ metadata }: Client, codeChallenge: string | null): boolean {
+  return codeChallenge !== null && metadata['require_redirect_uri_with_code'] === false
 }
 
 export interface AuthorizationCodes {
@@ -125,7 +131,7 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
       granted,
       sid,
       consent,
-      proof: proofOf(code, binding),
+      proof: proofsOf(code, binding, client),
       lifetime: secondsLeft(endOf(approved), lifetimeFor(client)),
     }
     const store = async (query: Query): Promise<void> => {
@@ -204,6 +210,14 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
 
 function answeredBefore(): OAuthError {
   return new OAuthError('invalid_request_uri', 'the request has expired or was answered before')
+}
+
+/** One for each way in which it may be shown, with a dot between. */
+function proofsOf(code: string, binding: CodeBinding, client: Client): string {
+  const proof = proofOf(code, binding)
+  return leavesOutRedirectUri(client, binding.codeChallenge)
+    ? `${proof}.${proofOf(code, { ...binding, redirectUri: null })}`
+    : proof
 }
 
 /** Only who holds the code, and knows all that it is bound to, can make it. */

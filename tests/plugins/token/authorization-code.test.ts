@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose'
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { ALIVE, codesOf, DEAD, exchangeAs, lifeOf, mutantsOf, refreshAs } from '../../support/code-flow.ts'
+import { rowsWith } from '../../support/left-out.ts'
 import { bearer } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
 import { toClient } from '../../support/service.ts'
@@ -17,9 +18,12 @@ const spa = { client_id: 'spa', redirect_uri: REDIRECT_URI, token_endpoint_auth_
 const once = { ...WEB, client_id: 'once', grant_types: ['authorization_code'] }
 const opaque = { ...WEB, client_id: 'opaque', access_token_format: 'opaque' }
 const media = { ...WEB, client_id: 'media', scope: ['read_books', 'play'] }
+/** Of OAuth 2.1, which has no redirect_uri in token requests. */
+const modern = { ...many, client_id: 'modern', profile: 'oauth-2.1' }
+const alike = rowsWith('latchkey-mcp', [{ ...many, client_id: 'alike', profile: 'mcp' }])
 const seed = {
   ...SEED,
-  clients: [WEB, many, other, spa, once, opaque, media],
+  clients: [WEB, many, other, spa, once, opaque, media, modern, ...alike],
   resources: [
     { resource: BOOKS, scopes: ['read_books'] },
     { resource: MUSIC, scopes: ['play'] },
@@ -118,6 +122,34 @@ test('a second use ends what the first gave; one that proves less ends nothing',
   expect((await server.get('/userinfo', bearer(tokens.access_token))).status).toBe(200)
   expect(await exchangeAs(server, web, code, { code_verifier: verifier })).toMatchObject(REFUSED)
   expect(await lifeOf(server, web, tokens)).toEqual(DEAD)
+})
+
+describe('under OAuth 2.1, the redirect URI need not come with the code (§4.1.3)', () => {
+  const LEFT_OUT = { code_verifier: verifier, redirect_uri: undefined }
+  const SENT = { code_verifier: verifier }
+  const WRONG = { code_verifier: verifier, redirect_uri: OTHER_URI }
+
+  test.each([modern, ...alike])('$profile: it passes, and one that is sent must match', async (one) => {
+    const code = await getCode({ ...PKCE, client_id: one.client_id })
+    for (const form of [WRONG, { redirect_uri: undefined }, { ...LEFT_OUT, code_verifier: challenge }])
+      expect(await exchangeAs(server, clientOf(one), code, form)).toMatchObject(REFUSED)
+    expect(await exchangeAs(server, clientOf(one), code, LEFT_OUT)).toMatchObject({ status: 200 })
+  })
+
+  test.each([
+    ['without, then with', LEFT_OUT, SENT],
+    ['with, then without', SENT, LEFT_OUT],
+    ['without, twice', LEFT_OUT, LEFT_OUT],
+  ])('a second use ends what the first gave: %s', async (_how, first, second) => {
+    const by = clientOf(modern)
+    const code = await getCode({ ...PKCE, client_id: 'modern' })
+    const { tokens } = await exchangeAs(server, by, code, first)
+    for (const form of [WRONG, { redirect_uri: undefined }])
+      expect(await exchangeAs(server, by, code, form)).toMatchObject(REFUSED)
+    expect((await server.get('/userinfo', bearer(tokens.access_token))).status).toBe(200)
+    expect(await exchangeAs(server, by, code, second)).toMatchObject(REFUSED)
+    expect(await lifeOf(server, by, tokens)).toEqual(DEAD)
+  })
 })
 
 describe('PKCE', () => {
