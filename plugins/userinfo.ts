@@ -7,6 +7,7 @@ import fp from 'fastify-plugin'
 import { isAnswer } from '../src/doors/answer.ts'
 import type { Client } from '../src/doors/client.ts'
 import type { Authorization } from '../src/doors/facts.ts'
+import type { Bag } from '../src/protocol/bag.ts'
 import { approvedClaims, requestedClaims } from '../src/protocol/claims-request.ts'
 import { claimsForScopes } from '../src/protocol/claims.ts'
 import { assertEncrypted } from '../src/protocol/encryption.ts'
@@ -41,7 +42,7 @@ const PATH = '/userinfo'
 async function userinfo(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   const { issuer } = oauth
-  const { doors, signJwt } = kernelOf(fastify)
+  const { doors, profiles, signJwt } = kernelOf(fastify)
   const verifier = createOwnVerifier(oauth, async ({ authorization }, { scopes }) => {
     // The guard refuses it for its scope (RFC 6750 §3.1), whomever it stands for: a token that a client got for itself, say.
     if (!scopes.has(SCOPE)) return {}
@@ -51,11 +52,20 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
       throw new BearerError('invalid_token', 'The access token stands for nobody')
     return { authorization, user, client }
   })
+  let takesQuery = true
+  // Profiles are there once all plugins are.
+  fastify.addHook('onReady', async () => {
+    takesQuery = mayBeInQuery(profiles.served({}))
+  })
   const policy = {
     verifier,
     audienceOf: () => [issuer],
     realm: issuer,
-    queryParameter: true,
+    get queryParameter() {
+      return takesQuery
+    },
+    // One without the scope, which is refused, has no client here.
+    mayBeInQuery: (token: AccessToken) => mayBeInQuery((token as Partial<UserToken>).client?.metadata),
     senderConstraints: ownConstraints(fastify),
     resourceMetadata: undefined,
     now: Date.now,
@@ -122,6 +132,11 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
     userinfo_endpoint: issuer + PATH,
     userinfo_signing_alg_values_supported: oauth.keys.algorithms,
   }))
+}
+
+/** OAuth 2.1 §5.1, FAPI 2.0 Security Profile §5.3.4: addresses are logged. */
+function mayBeInQuery(metadata: Bag = {}): boolean {
+  return metadata['access_token_in_query'] !== false
 }
 
 function algorithmOf(client: Client | undefined): string | undefined {

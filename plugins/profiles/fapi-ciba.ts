@@ -53,7 +53,12 @@ async function fapiCiba(fastify: FastifyInstance): Promise<void> {
     narrow: (client) => (isHeld(client) ? { algorithms: ALGORITHMS, longest: REQUEST_LIFETIME } : undefined),
   })
   oauth.register('profile', NAME, {
-    locks: { tls_client_certificate_bound_access_tokens: true, require_pkce: true },
+    locks: {
+      tls_client_certificate_bound_access_tokens: true,
+      require_pkce: true,
+      // FAPI 1.0 Baseline §6.2.1
+      access_token_in_query: false,
+    },
     choices: {
       token_endpoint_auth_method: {
         among: METHODS,

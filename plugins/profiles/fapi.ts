@@ -69,6 +69,8 @@ async function fapi(fastify: FastifyInstance): Promise<void> {
       require_pushed_authorization_requests: true,
       require_pkce: true,
       require_bound_access_tokens: true,
+      // §5.3.4
+      access_token_in_query: false,
       authorization_code_lifetime: CODE_LIFETIME,
     },
     choices: {

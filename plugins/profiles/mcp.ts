@@ -22,7 +22,7 @@ async function mcp(fastify: FastifyInstance): Promise<void> {
     fastify.log.info(`OIDC_PROFILE ${NAME}: OIDC_CLIENT_METADATA_DOCUMENTS is ${documents.join(',')}.`)
   })
   oauth.register('profile', NAME, {
-    locks: { require_pkce: true, authorization_code_lifetime: 600 },
+    locks: { require_pkce: true, authorization_code_lifetime: 600, access_token_in_query: false },
     choices: {
       response_types: { among: ['code'], supported: ['response_types_supported'] },
       grant_types: { never: ['implicit', 'password'], supported: ['grant_types_supported'] },

@@ -4,8 +4,8 @@ import fp from 'fastify-plugin'
 
 async function oauth21({ oauth }: FastifyInstance): Promise<void> {
   oauth.register('profile', 'oauth-2.1', {
-    // §4.1.1 and §7.5.1
-    locks: { require_pkce: true, authorization_code_lifetime: 600 },
+    // §4.1.1, §7.5.1 and §5.1
+    locks: { require_pkce: true, authorization_code_lifetime: 600, access_token_in_query: false },
     choices: {
       response_types: { among: ['code'], supported: ['response_types_supported'] },
       // §10.1 and §10.2

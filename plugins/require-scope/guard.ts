@@ -47,6 +47,8 @@ export interface Policy {
   readonly audienceOf: (issuer: string) => readonly string[]
   readonly realm: string
   readonly queryParameter: boolean
+  /** Of a token that came in the query, and is good: whether it may. By default each may. */
+  readonly mayBeInQuery?: ((token: AccessToken) => boolean) | undefined
   /** The ways in which tokens may be bound to a key: one list, which is full when the app is ready. */
   readonly senderConstraints: readonly SenderConstraint[]
   readonly resourceMetadata: string | undefined
@@ -73,6 +75,8 @@ export function createGuard(policy: Policy, needs: Needs): RequireScopeHook {
       const token = await policy.verifier.verify(presented.value)
       assertAccessToken(token)
       assertGood(token, policy)
+      if (presented.inQuery && policy.mayBeInQuery?.(token) === false)
+        throw new BearerError('invalid_request', 'This access token may not come in the query')
       const bound = boundBy(token, presented, policy.senderConstraints)
       await assertShown(request, reply, bound, { value: presented.value, claims: token.claims })
       assertGranted(token, needs.scopes, policy.holdsScope)

@@ -80,6 +80,8 @@ export const ClientMetadata = Type.Partial(
     authorization_code_lifetime: open(Type.Integer({ minimum: 1, maximum: 600 })),
     /** Of no RFC: whether its access tokens must be bound, by whatever it shows. */
     require_bound_access_tokens: open(Type.Boolean()),
+    /** Of no RFC: whether its access tokens are taken from the address of a request (RFC 6750 §2.3), where that is at all. Default true. */
+    access_token_in_query: open(Type.Boolean()),
     dpop_bound_access_tokens: open(Type.Boolean()),
     tls_client_certificate_bound_access_tokens: open(Type.Boolean()),
     /** Of no RFC: whether its proofs need a nonce of ours. */

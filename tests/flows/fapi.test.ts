@@ -191,6 +191,7 @@ describe.each(SERVERS)('%s', (_what, server) => {
       ['token_endpoint_auth_signing_alg', 'RS256'],
       ['authorization_code_lifetime', 61],
       ['require_bound_access_tokens', false],
+      ['access_token_in_query', true],
       ['require_pushed_authorization_requests', false],
     ] as const)
       await expect(clients.create({ ...fapi, [member]: value })).rejects.toThrow(member)

@@ -3,13 +3,17 @@ import { describe, expect, test } from 'vitest'
 import { createClient } from '../../support/clients.ts'
 import { bearer, requestsTo } from '../../support/requests.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
+import { codesOf, exchangeAs } from '../../support/code-flow.ts'
+import { toClient } from '../../support/service.ts'
 import {
   answerOf,
   authorizationUrl,
+  createPkce,
   getTokens,
   goThrough,
   REDIRECT_URI,
   SEED,
+  WEB,
 } from '../../support/sign-in.ts'
 import { createUserAgent } from '../../support/user-agent.ts'
 import { isThere, rowsWith } from '../../support/left-out.ts'
@@ -41,6 +45,8 @@ describe('oauth-2.1', () => {
     await expect(createClient(server, { redirect_uri: REDIRECT_URI, require_pkce: false })).rejects.toThrow(
       'require_pkce must be true: the profile oauth-2.1 needs it',
     )
+    const { headers } = await server.get('/userinfo?access_token=unread')
+    expect(headers.get('www-authenticate')).not.toContain('error=')
     const offered = await metadataOf(server)
     expect(offered['response_types_supported']).toEqual(['code'])
     expect(offered['grant_types_supported']).not.toContain('implicit')
@@ -56,6 +62,25 @@ describe('oauth-2.1', () => {
       `profile must be one of ${PROFILES}`,
     )
   })
+})
+
+test('the access token of a client under a profile is not taken from an address', async () => {
+  const profiles = ['oauth-2.1', ...rowsWith('latchkey-mcp', ['mcp'])]
+  const clients = profiles.map((profile) => ({ ...WEB, client_id: profile, profile }))
+  const server = await startServer({}, { seed: { ...SEED, clients: [WEB, ...clients] } })
+  const { verifier, challenge } = createPkce()
+  for (const client of [WEB, ...clients]) {
+    const asked = { client_id: client.client_id, code_challenge: challenge, code_challenge_method: 'S256' }
+    const code = await codesOf(server)(asked)
+    const { tokens } = await exchangeAs(server, toClient(client), code, { code_verifier: verifier })
+    const response = await server.get(`/userinfo?access_token=${tokens.access_token}`)
+    const told = (await response.json()) as { error?: string }
+    expect([response.status, told.error]).toEqual(
+      client === WEB ? [200, undefined] : [400, 'invalid_request'],
+    )
+    expect((await server.get('/userinfo', bearer(tokens.access_token))).status).toBe(200)
+    expect((await server.post('/userinfo', { access_token: tokens.access_token })).status).toBe(200)
+  }
 })
 
 describe.runIf(isThere('latchkey-mcp', 'latchkey-client-documents'))('mcp', () => {
