@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { unwatchFile, watchFile } from 'node:fs'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createServer, type Server } from 'node:tls'
+import { createServer, type SecureContextOptions, type Server } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 import { noteAsked } from '../http/own-tls.ts'
@@ -18,6 +18,16 @@ export interface CertificateListener {
   close(): Promise<void>
 }
 
+/** Those of TLS 1.3, and of TLS 1.2 what RFC 9325 §4.2 recommends, which is all that FAPI 2.0 allows (§5.2.2). */
+const SUITES = [
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'TLS_AES_128_GCM_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+]
 /** Milliseconds between two looks at the files: certificates are renewed while the server runs. */
 const LOOK_EVERY = 60_000
 const HANDSHAKE = 10_000
@@ -39,13 +49,10 @@ export async function listenForCertificates(
   if (port === undefined) return undefined
   const listener = createServer(
     {
-      ...(await readIdentity(config)),
+      ...(await secureContext(config)),
       requestCert: true,
       // Also those of no authority: a client may have registered its own.
       rejectUnauthorized: false,
-      // Who issues them is for CLIENT_CERTIFICATE_AUTHORITIES, and not for whoever the system trusts with web sites.
-      ca: [],
-      minVersion: 'TLSv1.2',
       handshakeTimeout: HANDSHAKE,
       ALPNProtocols: ['http/1.1'],
     },
@@ -65,7 +72,7 @@ export async function listenForCertificates(
   const files = [config.MTLS_CERTIFICATE!, config.MTLS_KEY!]
   async function renew(): Promise<void> {
     try {
-      listener.setSecureContext({ ...(await readIdentity(config)), ca: [], minVersion: 'TLSv1.2' })
+      listener.setSecureContext(await secureContext(config))
       log.info({ files }, 'the certificate of MTLS_PORT is read anew')
     } catch (error) {
       // One of two files may be there before the other.
@@ -93,6 +100,16 @@ export async function listenForCertificates(
       for (const stranger of strangers.values()) stranger.destroy()
       await closed
     },
+  }
+}
+
+async function secureContext(config: Config): Promise<SecureContextOptions> {
+  return {
+    ...(await readIdentity(config)),
+    // Who issues clients' certificates is for CLIENT_CERTIFICATE_AUTHORITIES, and not for whoever the system trusts with web sites.
+    ca: [],
+    minVersion: 'TLSv1.2',
+    ciphers: SUITES.join(':'),
   }
 }
 

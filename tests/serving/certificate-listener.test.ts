@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import { request as send } from 'node:https'
 import { buffer, text } from 'node:stream/consumers'
 import { connect as connectTo } from 'node:net'
-import { connect } from 'node:tls'
+import { connect, type ConnectionOptions, type SecureVersion } from 'node:tls'
 import { decodeJwt } from 'jose'
 import * as openid from 'openid-client'
 import { describe, expect, test } from 'vitest'
@@ -166,11 +166,10 @@ test('a stop lets a request finish that came by TLS, and no other one begin', as
   expect(await stopped).toBe(0)
 })
 
-test('a certificate that is renewed is shown from then on; one that is no good is not', async () => {
+/** A listener whose certificate `put` replaces. */
+async function renewed(first: TestCertificate) {
   const folder = await temporaryDirectory()
   const [certificate, key] = [`${folder}/tls.pem`, `${folder}/tls.key`]
-  const first = await certify('/CN=first')
-  const second = await certify('/CN=second')
   const put = async ({ files }: TestCertificate) =>
     Promise.all([copyFile(files.cert, certificate), copyFile(files.key, key)])
   await put(first)
@@ -179,13 +178,20 @@ test('a certificate that is renewed is shown from then on; one that is no good i
   const { server: here } = await startServer(settings)
   const listener = await listenForCertificates(kernelOf(here).config, here, 20)
   atEndOfFile(async () => listener?.close())
-  const shown = async () => {
-    const socket = connect({ host: 'localhost', port: renewing, rejectUnauthorized: false })
+  const connection = async (options: ConnectionOptions = {}) => {
+    const socket = connect({ host: 'localhost', port: renewing, rejectUnauthorized: false, ...options })
     await once(socket, 'secureConnect')
-    const { subject } = socket.getPeerCertificate()
+    const met = { name: socket.getPeerCertificate().subject.CN, suite: socket.getCipher().name }
     socket.destroy()
-    return subject.CN
+    return met
   }
+  const shown = async () => (await connection()).name
+  return { put, key, connection, shown }
+}
+
+test('a certificate that is renewed is shown from then on; one that is no good is not', async () => {
+  const second = await certify('/CN=second')
+  const { put, key, shown } = await renewed(await certify('/CN=first'))
   expect(await shown()).toBe('first')
   await copyFile(tls.key, key)
   await until(async () => {
@@ -194,6 +200,23 @@ test('a certificate that is renewed is shown from then on; one that is no good i
   await put(second)
   await expect.poll(shown).toBe('second')
 })
+
+test('of TLS 1.2, suites that keep a secret afterwards and seal what they encrypt are spoken alone, also after a renewal', async () => {
+  const [first, second] = [await certify('/CN=first', { key: 'rsa' }), await certify('/CN=second', { key: 'rsa' })]
+  const { put, connection, shown } = await renewed(first)
+  const spoken = async (ciphers: string, maxVersion: SecureVersion) =>
+    connection({ ciphers, maxVersion }).then(({ suite }) => suite, (error: Error & { code?: string }) => error.code)
+  const all = async () => {
+    for (const suite of ['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES256-GCM-SHA384']) expect(await spoken(suite, 'TLSv1.2')).toBe(suite)
+    for (const suite of ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384']) expect(await spoken(suite, 'TLSv1.3')).toBe(suite)
+    for (const suite of ['AES128-GCM-SHA256', 'AES256-SHA256', 'ECDHE-RSA-AES128-SHA256', 'ECDHE-RSA-AES256-SHA', 'DHE-RSA-AES128-GCM-SHA256'])
+      expect([suite, await spoken(suite, 'TLSv1.2')]).toEqual([suite, 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE'])
+  }
+  await all()
+  await put(second)
+  await expect.poll(shown).toBe('second')
+  await all()
+}) // prettier-ignore
 
 describe('a start is refused', () => {
   test('by several workers, where the port of the server is taken', async () => {

@@ -20,16 +20,22 @@ export interface CertificateOptions {
   readonly issuer?: TestCertificate
   /** Lines of an openssl extension section, such as `subjectAltName = URI:https://a.example`. */
   readonly extensions?: readonly string[]
+  /** Default `ec`, on P-256. */
+  readonly key?: 'ec' | 'rsa'
 }
 
 const run = promisify(execFile)
 const LEAF = ['basicConstraints = critical, CA:FALSE', 'extendedKeyUsage = clientAuth']
+const NEW_KEYS = {
+  ec: ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'],
+  rsa: ['-newkey', 'rsa:2048'],
+}
 const AUTHORITY = ['basicConstraints = critical, CA:TRUE', 'keyUsage = critical, keyCertSign']
 
 /** `subject` as openssl has it: `/O=Example/CN=service`. */
 export async function certify(
   subject: string,
-  { issuer, extensions = LEAF }: CertificateOptions = {},
+  { issuer, extensions = LEAF, key: kind = 'ec' }: CertificateOptions = {},
 ): Promise<TestCertificate> {
   // Of the run: files of tests that share a support file have the same.
   const directory = await mkdtemp(join(inject('runDirectory'), 'certificate-'))
@@ -37,16 +43,7 @@ export async function certify(
   const config = join(directory, 'openssl.cnf')
   const head = ['[req]', 'distinguished_name = dn', 'x509_extensions = ext', '[dn]', '[ext]']
   await writeFile(config, [...head, ...extensions, ''].join('\n'))
-  const request = [
-    'req',
-    '-x509',
-    '-config',
-    config,
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:prime256v1',
-  ]
+  const request = ['req', '-x509', '-config', config, ...NEW_KEYS[kind]]
   const by = issuer === undefined ? [] : ['-CA', issuer.files.cert, '-CAkey', issuer.files.key]
   const written = ['-nodes', '-days', '2', '-keyout', files.key, '-out', files.cert]
   await run('openssl', [...request, ...by, '-utf8', '-multivalue-rdn', '-subj', subject, ...written])
