@@ -53,7 +53,7 @@ export interface RequestObjectRule {
 }
 
 export interface RequestObjectDemand {
-  /** The only JWS algorithms; default all that are taken. */
+  /** The only JWS algorithms, also of a `login_hint_token` (CIBA §7.1); default all that are taken. */
   readonly algorithms?: readonly string[]
   /** Seconds: then it must have `aud`, `nbf` and `exp`, and be good from one to the other for no longer (FAPI 2.0 Message Signing §5.3.1). */
   readonly longest?: number

@@ -7,6 +7,7 @@ import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { ENCRYPTED_HINT, isEncrypted } from '../../../../src/protocol/encryption.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { isObject } from '../../../../src/protocol/json.ts'
+import { SIGNATURE_ALGORITHMS } from '../../../../src/protocol/jwk-set.ts'
 import { ExpiredJwtError, JwtError } from '../../../../src/protocol/signed-jwt.ts'
 import { isUuid } from '../../../../src/protocol/uuid.ts'
 import type { Wire } from '../../../../src/protocol/wire.ts'
@@ -32,7 +33,7 @@ const LONGEST = 3600
 
 export function createHints(fastify: FastifyInstance): FindHinted {
   const { oauth } = fastify
-  const { ownJwts } = kernelOf(fastify)
+  const { doors, ownJwts } = kernelOf(fastify)
   const throttle = oauth.throttle('ciba-hint', MISSES)
 
   /** The verified address before the name, as at sign-in. */
@@ -82,6 +83,14 @@ export function createHints(fastify: FastifyInstance): FindHinted {
     return null
   }
 
+  /** A hint is a part of what the client asks: what its profile demands of requests holds for it. */
+  function algorithmsOf(client: Client): readonly string[] {
+    const demands = doors.all('requestObjectRule').map(({ narrow }) => narrow(client) ?? {})
+    return SIGNATURE_ALGORITHMS.filter((one) =>
+      demands.every(({ algorithms = SIGNATURE_ALGORITHMS }) => algorithms.includes(one)),
+    )
+  }
+
   async function subjectIn(token: string, client: Client): Promise<Readonly<Record<string, unknown>>> {
     try {
       const { sub_id: subject } = await oauth.clientKeys.verify(client, token, {
@@ -89,6 +98,7 @@ export function createHints(fastify: FastifyInstance): FindHinted {
         audiences: [oauth.issuer],
         required: ['exp', 'sub_id'],
         longest: LONGEST,
+        algorithms: algorithmsOf(client),
       })
       if (!isObject(subject)) throw new JwtError('its sub_id is no object')
       return subject

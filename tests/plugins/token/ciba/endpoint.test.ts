@@ -369,6 +369,19 @@ describe('registration', () => {
     await forget()
   }) // prettier-ignore
 
+  test('under fapi-2.0 a login_hint_token is signed by its algorithms too (§5.4.1)', async () => {
+    const { client_secret: _secret, ...keyed } = of('naming', { jwks, token_endpoint_auth_method: 'private_key_jwt', profile: 'fapi-2.0', backchannel_authentication_request_signing_alg: 'ES256' })
+    await clients.create(keyed)
+    const hinted = async (by: typeof key) => {
+      const asked = { login_hint: undefined, login_hint_token: await loginHintToken(by, 'naming', server.url) }
+      const proof = { client_assertion: await assertionOf(key, 'naming', server.url), client_assertion_type: ASSERTION_TYPE }
+      return answer(server.post(PATH, { ...proof, request: await signedRequest(key, 'naming', server.url, asked) }))
+    }
+    expect(await hinted(rsa)).toMatchObject(invalid('invalid_request'))
+    expect(await hinted(key)).toMatchObject({ status: 200 })
+    await forget()
+  }) // prettier-ignore
+
   test.runIf(isThere('latchkey-fapi-ciba')).each([
     [{ OIDC_PROFILE: 'fapi-ciba' }, 'OIDC_PROFILE fapi-ciba needs OIDC_CIBA=true.'],
     [{ OIDC_PROFILE: 'fapi-ciba', OIDC_CIBA: 'false' }, 'OIDC_CIBA must be true: OIDC_PROFILE fapi-ciba needs it.'],
