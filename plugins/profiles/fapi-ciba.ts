@@ -11,6 +11,7 @@ import { metadataError } from '../../src/protocol/errors.ts'
 import { reason } from '../../src/protocol/message.ts'
 import { CIBA } from '../../src/services/clients/client-kinds.ts'
 import { PROFILE } from '../../src/services/clients/profiles.ts'
+import { assertSecureAddresses, signedAnswers } from './of-fapi.ts'
 
 const NAME = 'fapi-ciba'
 /** FAPI 1.0 Advanced §5.2.2. */
@@ -56,6 +57,7 @@ async function fapiCiba(fastify: FastifyInstance): Promise<void> {
     locks: {
       tls_client_certificate_bound_access_tokens: true,
       require_pkce: true,
+      require_authorization_context: true,
       // FAPI 1.0 Baseline §6.2.1
       access_token_in_query: false,
     },
@@ -76,8 +78,10 @@ async function fapiCiba(fastify: FastifyInstance): Promise<void> {
       userinfo_signed_response_alg: signedBy('userinfo_signing_alg_values_supported'),
       request_object_signing_alg: signedBy('request_object_signing_alg_values_supported'),
       [SIGNED]: signedBy(`${SIGNED}_values_supported`),
+      ...signedAnswers(ALGORITHMS),
     },
-    check({ grant_types: types = [], [SIGNED]: algorithm }) {
+    check(metadata) {
+      const { grant_types: types = [], [SIGNED]: algorithm } = metadata
       const needed = missing()
       if (needed !== undefined)
         throw metadataError(
@@ -92,6 +96,8 @@ async function fapiCiba(fastify: FastifyInstance): Promise<void> {
             profile: NAME,
           }),
         )
+      // FAPI 1.0 Baseline §5.2.2
+      assertSecureAddresses(NAME, metadata)
     },
   })
 }

@@ -13,6 +13,7 @@ import { PROFILE } from '../../src/services/clients/profiles.ts'
 import { metadataError } from '../../src/protocol/errors.ts'
 import { LASTING_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
 import { reason } from '../../src/protocol/message.ts'
+import { assertSecureAddresses, signedAnswers } from './of-fapi.ts'
 
 const NAME = 'fapi-2.0'
 /** What devices ask cannot be pushed, and whoever has the code decides for whom (§5.3.2.2). */
@@ -98,15 +99,7 @@ async function fapi(fastify: FastifyInstance): Promise<void> {
       backchannel_authentication_request_signing_alg: signedBy(
         'backchannel_authentication_request_signing_alg_values_supported',
       ),
-      // Where nothing is registered, these would be signed with RS256 (JARM §3, RFC 9701 §6).
-      authorization_signed_response_alg: {
-        ...signedBy('authorization_signing_alg_values_supported'),
-        fallback: 'ES256',
-      },
-      introspection_signed_response_alg: {
-        ...signedBy('introspection_signing_alg_values_supported'),
-        fallback: 'ES256',
-      },
+      ...signedAnswers(LASTING_ALGORITHMS),
     },
     check(metadata) {
       const plugin = missing()
@@ -115,7 +108,8 @@ async function fapi(fastify: FastifyInstance): Promise<void> {
           PROFILE,
           reason('cannot be {profile} without {plugin}, which is left out here', { profile: NAME, plugin }),
         )
-      assertSecureAddresses(metadata)
+      // §5.3.2.2: https, whatever the kind of start.
+      assertSecureAddresses(NAME, metadata)
       assertSigned(metadata)
     },
   })
@@ -133,15 +127,6 @@ function assertSigned({
         names: LASTING_ALGORITHMS,
         profile: NAME,
       }),
-    )
-}
-
-/** §5.3.2.2: https, whatever the kind of start. */
-function assertSecureAddresses({ redirect_uris: uris = [] }: Bag): void {
-  if (!(uris as readonly string[]).every((uri) => uri.startsWith('https:')))
-    throw metadataError(
-      'redirect_uris',
-      reason('must use https: the profile {profile} needs it', { profile: NAME }),
     )
 }
 

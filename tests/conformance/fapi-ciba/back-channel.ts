@@ -77,6 +77,8 @@ export async function request(suite: CibaSuite, claims: object = {}, how: How = 
 export const usualOf = ({ mode }: CibaSuite) => ({
   scope: `openid ${SCOPE}`,
   login_hint: PERSON.username,
+  // As the Foundation's in each of its requests (FAPI-CIBA §5.2.2).
+  binding_message: '1234',
   ...(mode === 'ping' ? { client_notification_token: randomUUID() } : {}),
 })
 

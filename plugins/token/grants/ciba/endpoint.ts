@@ -1,5 +1,6 @@
 /** The backchannel authentication endpoint (CIBA §7): a client names a person and what it asks of them, and gets an auth_req_id. */
 import type { FastifyInstance } from 'fastify'
+import type { ApprovalRequest } from '../../../../src/doors/approval.ts'
 import type { Client } from '../../../../src/doors/client.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
@@ -65,6 +66,7 @@ export function addEndpoint(
       const shown = await oauth.parametersShownBy(call)
       const asked = await oauth.parseApproval(client, { ...without(wire, NOT_HERE), ...shown })
       assertReachable(doors, asked)
+      if (bindingMessage === undefined) assertDetailed(asked)
       const approval = {
         ...asked,
         user: user.id,
@@ -86,6 +88,16 @@ export function addEndpoint(
       return { auth_req_id: made.authReqId, expires_in: lifetime, interval: INTERVAL }
     },
   })
+}
+
+/** FAPI-CIBA §5.2.2: so that people know what they allow, and allow nothing else by it. */
+function assertDetailed({ client, parameters }: ApprovalRequest): void {
+  if (client.metadata['require_authorization_context'] !== true) return
+  if (parameters['authorization_details'] === undefined)
+    throw new OAuthError(
+      'invalid_request',
+      'binding_message or authorization_details must say what is asked for',
+    )
 }
 
 /** CIBA §7.1: of a client that is told; for one that polls, it says nothing. */

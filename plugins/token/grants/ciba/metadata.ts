@@ -15,6 +15,8 @@ const Members = Type.Partial(
     backchannel_client_notification_endpoint: Type.String({ maxLength: 2048, format: WEB_URI, open: true }),
     backchannel_authentication_request_signing_alg: Type.Enum([...SIGNATURE_ALGORITHMS], { open: true }),
     backchannel_user_code_parameter: Type.Boolean({ open: true }),
+    /** Of no standard: whether each of its requests says what it is about. */
+    require_authorization_context: Type.Boolean({ open: true }),
   }),
 )
 
