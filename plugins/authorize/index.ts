@@ -14,6 +14,7 @@ import { parseFormLeniently, type Wire } from '../../src/protocol/wire.ts'
 import { refuseOtherMethods, withSlash } from '../../src/http/methods.ts'
 import type { FoundRequest } from '../../src/services/tokens/request-finder.ts'
 import { acceptForms, formText, queryText } from '../../src/http/forms.ts'
+import { logFailure, toOAuthError } from '../../src/http/errors.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { sendErrorPage } from '../pages/error-page.ts'
 import { createAnswers } from './answer.ts'
@@ -58,10 +59,30 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
     },
   })
 
-  /** What failed here, and not at the client, is for the person in front of the browser to know. */
-  async function refuse(error: unknown, asked: AnsweredRequest, reply: FastifyReply): Promise<FastifyReply> {
-    if (!(error instanceof OAuthError) || error.status >= 500) throw error
+  async function refuse(
+    error: unknown,
+    asked: AnsweredRequest,
+    reply: FastifyReply,
+    prompt?: unknown,
+  ): Promise<FastifyReply> {
+    if (!(error instanceof OAuthError) || error.status >= 500) return tellFailure(error, asked, reply, prompt)
     return answers.sendError(reply, asked, error)
+  }
+
+  /**
+   * What failed here, and not at the client, is for the person in front of the browser to know. Where no page may be shown, the app is
+   * told, since no status goes by a redirect (RFC 6749 §4.1.2.1).
+   */
+  async function tellFailure(
+    error: unknown,
+    asked: AnsweredRequest,
+    reply: FastifyReply,
+    prompt: unknown,
+  ): Promise<FastifyReply> {
+    const known = toOAuthError(error, reply.request)
+    if (prompt !== 'none' || known.status < 500) throw error
+    logFailure(known, reply.request)
+    return answers.sendError(reply, asked, known)
   }
 
   /**
@@ -76,7 +97,7 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
   ): Promise<FastifyReply> {
     const isTrusted = asked.client.registrar === undefined || prompt === 'none'
     if (!isTrusted && (await browser.session(request)) === null) throw error
-    return refuse(error, asked, reply)
+    return refuse(error, asked, reply, prompt)
   }
 
   async function respond(text: string, call: BrowserCall): Promise<FastifyReply> {
@@ -99,7 +120,11 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
     } catch (error) {
       return refuseEarly(error, address, found.wire['prompt'], call)
     }
-    return interactions.start(request, 'authorization_response', {}, call)
+    try {
+      return await interactions.start(request, 'authorization_response', {}, call)
+    } catch (error) {
+      return tellFailure(error, address, call.reply, found.wire['prompt'])
+    }
   }
 
   await fastify.register(
