@@ -11,6 +11,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { ACR_VALUES, askedAcr, orderedAcr } from '../../src/protocol/acr.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { promptsOf } from '../interaction/prompt.ts'
 import { reachesAcr } from '../require-scope/acr.ts'
 
 export function addAcrPolicies(fastify: FastifyInstance): void {
@@ -48,6 +49,8 @@ export function addAcrPolicies(fastify: FastifyInstance): void {
   oauth.add('assurance', {
     name: 'acr-values',
     require({ user, request }) {
+      // §5.5.1.1: where no page may be shown, what was reached already is enough for a wish.
+      if (promptsOf(request).includes('none')) return null
       const { wished } = askedAcr(request.parameters)
       return wished.length === 0 ? null : firstOf(wished, user)
     },

@@ -136,10 +136,38 @@ test.each([
   expect(answerOf(silent).get('error')).toBe('unmet_authentication_requirements')
 })
 
-test('where a page would be needed, an app that wants none is told that', async () => {
+const NONE = { prompt: 'none' }
+test('for an app that wants no page a wish requires nothing, and its token tells what was reached (§5.5.1.1)', async () => {
   const agent = createUserAgent(server.url)
   await told(agent, {})
-  const silent = await agent.get(authorizationUrl(server, { acr_values: '2', prompt: 'none' }))
+  for (const wish of [
+    { acr_values: '2' },
+    { claims: claimsOf({ values: ['2'] }) },
+    { client_id: 'cautious' },
+  ])
+    expect(await told(agent, { ...NONE, ...wish })).toMatchObject({ acr: '1', amr: ['pwd'] })
+  // Where a page may be shown, it is.
+  expect(findForm(await agent.get(authorizationUrl(server, { acr_values: '2' })), 'pin')).toBeDefined()
+})
+
+test('a sign-in that a wish has left unfinished is none, also where nothing is required any more', async () => {
+  const agent = createUserAgent(server.url)
+  const page = await agent.get(authorizationUrl(server, { acr_values: '2' }))
+  const { username, password } = ALICE
+  expect(findForm(await agent.submit(page, 'login', { username, password }), 'pin')).toBeDefined()
+  for (const asked of [{}, { acr_values: '2' }]) {
+    const silent = await agent.get(authorizationUrl(server, { ...NONE, ...asked }))
+    expect(answerOf(silent).get('error')).toBe('login_required')
+  }
+})
+
+test.each([
+  ['a demand', { claims: claimsOf({ essential: true, value: '2' }) }],
+  ['its registration', { client_id: 'vault' }],
+])('where %s needs a page, an app that wants none is told that', async (_what, asked) => {
+  const agent = createUserAgent(server.url)
+  await told(agent, {})
+  const silent = await agent.get(authorizationUrl(server, { ...NONE, ...asked }))
   expect(answerOf(silent).get('error')).toBe('login_required')
 })
 
