@@ -12,6 +12,7 @@ import { metadataError, OAuthError } from '../src/protocol/errors.ts'
 import { reason } from '../src/protocol/message.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { sectorIdentifier } from '../src/protocol/sector-identifier.ts'
+import { TooManyUnderWay } from '../src/services/outbound/too-many.ts'
 
 async function subjectTypes(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
@@ -68,6 +69,7 @@ async function listIn(document: string, fetch: Fetch): Promise<readonly unknown[
     const response = await fetch(document, { headers: { accept: 'application/json' }, byAnybody: true })
     listed = response.ok ? await response.json() : undefined
   } catch (cause) {
+    if (cause instanceof TooManyUnderWay) throw cause
     throw unreadable(cause)
   }
   if (!Array.isArray(listed)) throw unreadable(document)

@@ -11,6 +11,7 @@ import { CLOCK_SKEW, decodeSignedJwt, JwtError } from '../../src/protocol/signed
 import { mappingOf } from '../../src/protocol/trusted-issuer-information.ts'
 import { hasIdTokens } from '../../src/protocol/upstream-kinds.ts'
 import { type KeyHolder, KeysUnreadableError } from '../../src/services/clients/client-keys.ts'
+import { TooManyUnderWay } from '../../src/services/outbound/too-many.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 
 /** `typ` of such a JWT: nothing that an issuer signs for another reason can be taken for one (RFC 8725 §3.11). */
@@ -88,6 +89,7 @@ export function createVouchers(fastify: FastifyInstance, audiences: readonly str
         )
       return { clientId: issuer, metadata: { jwks_uri: uri } }
     } catch (cause) {
+      if (cause instanceof TooManyUnderWay) throw cause
       log.warn({ upstream: id, err: cause }, 'the metadata of an upstream cannot be read')
       throw new KeysUnreadableError('its metadata cannot be read', { cause })
     }

@@ -19,10 +19,7 @@ const AS_ANOTHER: OutboundRequest = { ...AS_IT_IS_NOW, maxBytes: 65_536 }
 const FAILURE = 5000
 const REMEMBERED = 5000
 
-const isOfCrowd = (error: unknown): boolean =>
-  error instanceof OAuthError && error.cause instanceof TooManyUnderWay
-
-/** Throws `OAuthError`: `invalid_request_uri`. */
+/** Throws `OAuthError`: `invalid_request_uri`, and `temporarily_unavailable` where too much is asked of others. */
 export function createDownload({ oauth }: FastifyInstance): (uri: string) => Promise<string> {
   const failures = createBoundedCache<OAuthError>(REMEMBERED, { ttl: FAILURE })
 
@@ -31,7 +28,7 @@ export function createDownload({ oauth }: FastifyInstance): (uri: string) => Pro
       const response = await oauth.fetch(uri, how)
       if (response.status === 200) return (await response.text()).trim()
     } catch (error) {
-      if (!(error instanceof OutboundError)) throw error
+      if (!(error instanceof OutboundError) || error instanceof TooManyUnderWay) throw error
       throw new OAuthError('invalid_request_uri', 'the request object could not be fetched', { cause: error })
     }
     throw new OAuthError('invalid_request_uri', 'there is no request object at the request_uri')
@@ -42,7 +39,7 @@ export function createDownload({ oauth }: FastifyInstance): (uri: string) => Pro
     try {
       return await fetchObject(uri, AS_ANOTHER)
     } catch (error) {
-      if (error instanceof OAuthError && !isOfCrowd(error)) failures.set(uri, error)
+      if (error instanceof OAuthError && !(error instanceof TooManyUnderWay)) failures.set(uri, error)
       throw error
     }
   })
@@ -56,7 +53,7 @@ export function createDownload({ oauth }: FastifyInstance): (uri: string) => Pro
       return await another(address)
     } catch (error) {
       // It was asked in the name of whoever came first: that one's network had no place left, and this one's may have.
-      if (isOfCrowd(error)) return fetchObject(address, AS_ANOTHER)
+      if (error instanceof TooManyUnderWay) return fetchObject(address, AS_ANOTHER)
       throw error
     }
   }

@@ -10,6 +10,7 @@ import type { AuditEvent } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { TooManyUnderWay } from '../../src/services/outbound/too-many.ts'
 import { parseWebhook, type Webhook } from '../../src/settings/webhooks.ts'
 import { addAdminWebhooks } from './admin-webhooks.ts'
 import { addOperations } from './operations.ts'
@@ -42,7 +43,8 @@ async function webhooks(fastify: FastifyInstance): Promise<void> {
   async function send(webhook: Webhook, id: string, text: string): Promise<string> {
     const { origin } = new URL(webhook.url)
     const answered = await post(webhook, id, text).catch((error: unknown) => {
-      throw error instanceof OutboundError ? new Error(`${origin} did not answer: ${error.reason}`) : error
+      if (!(error instanceof OutboundError) || error instanceof TooManyUnderWay) throw error
+      throw new Error(`${origin} did not answer: ${error.reason}`)
     })
     // Whoever answers so wants no more of it.
     if (answered.status === 410) throw new Undeliverable(`${origin} answered with 410: the address is gone`)

@@ -11,6 +11,7 @@ const LINES = {
   database: 'too many requests wait for the database; try again',
   passwords: 'too many passwords are being checked; try again',
   keys: 'the keys that sign do not answer in time; try again',
+  outbound: 'too much is asked of others at once; try again',
 } as const
 export type Line = keyof typeof LINES
 
@@ -34,6 +35,13 @@ export function shed(line: Line): OAuthError {
   const error = new OAuthError('temporarily_unavailable', LINES[line], { retryAfter })
   refused.set(error, line)
   return error
+}
+
+/** Answers and counts as one of `shed` does, whatever else it is. */
+export function asShed<E extends OAuthError>(error: E, line: Line): E {
+  const { code, message, status, headers } = shed(line)
+  refused.set(error, line)
+  return Object.assign(error, { code, message, status, headers })
 }
 
 /** The line that was too long; undefined for every other error. */

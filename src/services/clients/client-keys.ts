@@ -42,7 +42,7 @@ export type KeyHolder = Pick<Client, 'clientId' | 'metadata' | 'registrar'>
 export interface ClientKeys {
   /**
    * The claims of a JWT that the client has signed and that is as expected. Throws `JwtError`; where its keys cannot be
-   * read now, a `KeysUnreadableError`. What may be used once is for the caller to spend. With null, where there is no such client, the same is asked in
+   * read now, a `KeysUnreadableError`; and where too much is asked of others to ask for them, an `OAuthError`: `temporarily_unavailable`. What may be used once is for the caller to spend. With null, where there is no such client, the same is asked in
    * the same time, and the signature is not good.
    */
   verify(client: KeyHolder | null, jwt: string, expected: ExpectedJwt): Promise<Bag>
@@ -58,7 +58,7 @@ export interface ClientKeys {
 interface Known {
   text: string
   keys: readonly PublicJwk[]
-  /** When it first failed since it came, by `elapsed`; undefined where it did not. */
+  /** When it could first not be asked again since it came, by `elapsed`; undefined where it could. */
   failingSince: number | undefined
 }
 
@@ -74,7 +74,7 @@ const ACCEPT = { accept: 'application/jwk-set+json, application/json' }
 const MOST_ADDRESSES = 5000
 /** Milliseconds: how often an address is asked again because a key is missing. */
 const AGAIN = 30_000
-/** Milliseconds for which keys serve on, from when their address was seen to fail. */
+/** Milliseconds for which keys serve on, from when their address was seen to fail, or could not be asked. */
 const STALE = 600_000
 
 /** `now`: milliseconds since the epoch; `elapsed`: by a clock that is not set. */
@@ -106,7 +106,7 @@ export function createClientKeys(
     return keys
   }
 
-  /** Throws `JwtError` where they cannot be read now. */
+  /** Throws `JwtError` where they cannot be read now, and `TooManyUnderWay` where nobody could be asked. */
   async function read(
     { clientId, registrar }: KeyHolder,
     uri: string,
@@ -116,9 +116,11 @@ export function createClientKeys(
       return await download(uri, { ...how, byAnybody: registrar !== undefined })
     } catch (cause) {
       const had = known.get(uri)
-      if (had?.failingSince === undefined)
+      const isOurs = cause instanceof TooManyUnderWay
+      if (had === undefined ? !isOurs : had.failingSince === undefined)
         log.warn({ client: clientId, err: cause }, 'the keys of a client cannot be read')
-      if (had !== undefined && !(cause instanceof TooManyUnderWay)) had.failingSince ??= elapsed()
+      if (had !== undefined) had.failingSince ??= elapsed()
+      if (isOurs) throw cause
       throw new KeysUnreadableError('the keys of the client cannot be read', { cause })
     }
   }
@@ -127,9 +129,9 @@ export function createClientKeys(
     try {
       return await read(holder, uri)
     } catch (error) {
-      const { keys, failingSince = -Infinity } = known.get(uri) ?? {}
-      if (keys !== undefined && elapsed() < failingSince + STALE) return keys
-      throw error
+      const had = known.get(uri)
+      if (had === undefined || elapsed() >= (had.failingSince ?? Infinity) + STALE) throw error
+      return had.keys
     }
   }
 
@@ -150,7 +152,11 @@ export function createClientKeys(
     const last = askedAgain.get(uri)
     if (last !== undefined && elapsed() < last.at + AGAIN) return last.keys
     const keys = read(holder, uri, AS_IT_IS_NOW)
-    askedAgain.set(uri, { at: elapsed(), keys })
+    const asked = { at: elapsed(), keys }
+    askedAgain.set(uri, asked)
+    keys.catch((error: unknown) => {
+      if (error instanceof TooManyUnderWay && askedAgain.get(uri) === asked) askedAgain.delete(uri)
+    })
     return keys
   }
 

@@ -1,5 +1,6 @@
 /** private_key_jwt (RFC 7523 §2.2, OpenID Connect Core §9): judged by `oauth4webapi` and `openid-client`. */
 import { createPrivateKey } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { exportJWK } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
 import * as openidClient from 'openid-client'
@@ -15,6 +16,7 @@ import {
 } from '../../support/client-assertions.ts'
 import { forgeriesOf } from '../../support/forged-jwts.ts'
 import { signInTo } from '../../support/relying-party.ts'
+import { startReceiver } from '../../support/receiver.ts'
 import { startServer } from '../../support/server.ts'
 import { freePort } from '../../support/settings.ts'
 import { requestsTo } from '../../support/requests.ts'
@@ -36,10 +38,16 @@ const fixed = serviceWith('fixed', key.jwk, {
 })
 const held = { ...fixed, client_id: 'held', token_endpoint_auth_signing_alg: undefined }
 const secret = { client_id: 'with a secret', client_secret: `lks_${'s'.repeat(43)}`, scope: ['read'] }
+const away: ServerResponse[] = []
+const host = await startReceiver(({ url }, response) =>
+  url === '/jwks' ? response.end(JSON.stringify({ keys: [key.jwk] })) : away.push(response),
+)
+const origin = `http://127.0.0.1:${host.port}`
+const published = serviceWith('published', key.jwk, { jwks: undefined, jwks_uri: `${origin}/jwks` })
 const one = await startServer(
-  {},
+  { UNSAFE_OUTBOUND_ORIGINS: origin },
   {
-    seed: { ...SEED, clients: [...SEED.clients, service, web, fixed, held, secret] },
+    seed: { ...SEED, clients: [...SEED.clients, service, web, fixed, held, secret, published] },
     extend({ oauth }) {
       oauth.add('assertionRule', {
         name: 'as FAPI 2.0 has it',
@@ -237,6 +245,21 @@ describe('a client that is held to a rule', () => {
   test('binds nobody else', async () => {
     expect(await ask(await make({ aud: [one.url, `${one.url}/token`] }))).toBe('200')
   })
+})
+
+test('while too much is asked of others to read its keys, it comes again later, and that counts as no failure', async () => {
+  const askPublished = async () => {
+    const client_assertion = await assertionOf(key, 'published', one.url)
+    const form = { grant_type: 'client_credentials', client_assertion, client_assertion_type: ASSERTION_TYPE }
+    const answer = await one.post('/token', form)
+    return `${answer.status} ${answer.headers.has('retry-after')}`
+  }
+  const asked = Array.from({ length: 10 }, async (_, n) => one.server.oauth.fetch(`${origin}/away/${n}`))
+  await expect.poll(() => away.length).toBe(10)
+  for (let tries = 0; tries < 25; tries++) expect(await askPublished()).toBe('503 true')
+  for (const response of away) response.end()
+  await Promise.all(asked)
+  expect(await askPublished()).toBe('200 false')
 })
 
 test('a registration needs its keys', async () => {

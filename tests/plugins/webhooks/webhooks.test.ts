@@ -1,7 +1,8 @@
 /** Webhooks: what happens is told to the addresses that ask for it, signed, and until it is taken. */
 import { randomBytes } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { Webhook } from 'standardwebhooks'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { NewEvent } from '../../../src/events.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { runAs } from '../../../src/services/audit/origin.ts'
@@ -134,6 +135,25 @@ test('an address that lets everybody wait keeps no other waiting', async () => {
   await clients.create({ client_id: 'hurried', redirect_uris: ['https://app.example/'] })
   await expect.poll(() => toldAt('/well').some(({ data }) => data['client_id'] === 'hurried')).toBe(true)
 })
+
+test('where too much is asked of others, nothing is held against an address', async () => {
+  const held: ServerResponse[] = []
+  const crowded = await startReceiver(({ url }, response) => (url === '/told' ? response.end() : held.push(response)))
+  const there = `http://127.0.0.1:${crowded.port}`
+  const settings = { WEBHOOKS: `${there}/told ${FIRST} user.disabled`, UNSAFE_OUTBOUND_ORIGINS: there }
+  const { server } = await startServer(settings, { seed: SEED })
+  const { database } = kernelOf(server)
+  const asked = Array.from({ length: 10 }, async (_, n) => server.oauth.fetch(`${there}/held/${n}`))
+  await until(() => expect(held).toHaveLength(10))
+  const queries = vi.spyOn(database, 'query')
+  await server.oauth.users.disable('alice')
+  const claimed = async () => Promise.all(queries.mock.results.filter((_, at) => queries.mock.calls[at]![0].name === 'outbox-claim').map(({ value }) => value))
+  await until(async () => expect((await claimed()).flat()).not.toHaveLength(0))
+  for (const response of held) response.end()
+  await Promise.all(asked)
+  const outcomes = async () => (await server.webhooks.list()).flatMap((one) => one.outcomes)
+  await until(async () => expect((await outcomes()).map(({ done }) => done)).toEqual([true]))
+}) // prettier-ignore
 
 test('what waits for an address that is taken out is given up', async () => {
   const entry = `${origin}/taken ${FIRST} user.registered`

@@ -2,10 +2,12 @@
 import { createPrivateKey, randomUUID } from 'node:crypto'
 import { CompactEncrypt, compactDecrypt, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import pino from 'pino'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Client } from '../../../src/doors/client.ts'
+import { createClientEncryption } from '../../../src/services/clients/client-encryption.ts'
 import { createClientKeys, type ExpectedJwt } from '../../../src/services/clients/client-keys.ts'
 import { createGuardedFetch } from '../../../src/services/outbound/guarded-fetch.ts'
+import { TooManyUnderWay } from '../../../src/services/outbound/too-many.ts'
 import { certify, jwkOf, type TestCertificate } from '../../support/certificates.ts'
 import { forgeriesOf } from '../../support/forged-jwts.ts'
 import { startReceiver } from '../../support/receiver.ts'
@@ -180,16 +182,27 @@ async function published(first: unknown) {
   })
   const origin = `http://127.0.0.1:${receiver.port}`
   const now = () => time
-  const keys = createClientKeys(createGuardedFetch({ unsafeOrigins: [origin], now }), silent, {
-    now,
-    elapsed: now,
-  })
+  const guarded = createGuardedFetch({ unsafeOrigins: [origin], now })
+  let crowded = false
+  const log = pino({ level: 'silent' })
+  const warn = vi.spyOn(log, 'warn')
+  const keys = createClientKeys(
+    async (address, request) => {
+      if (crowded) throw new TooManyUnderWay()
+      return guarded(address, request)
+    },
+    log,
+    { now, elapsed: now },
+  )
   const client = clientWith({ jwks_uri: `${origin}/jwks` })
   const free = { ...expected, required: [], longest: 1e6 }
   return {
     keys,
     client,
     publish: (next: unknown, as = 200) => ([document, status] = [next, as]),
+    /** Whether no place is left for asking anybody. */
+    crowd: (now: boolean) => (crowded = now),
+    warnings: () => warn.mock.calls.length,
     /** Seconds. */
     wait: (much: number) => (time += much * 1000),
     close: receiver.close,
@@ -312,4 +325,46 @@ test('who never answered has no keys', async () => {
   const { check, close } = await published({ keys: [key.jwk] })
   await close()
   expect(await check(key)).toBe('the keys of the client cannot be read')
+})
+
+test('while no place is left to ask anybody, what it had serves on for a while; what nobody knows is for later, and says nothing of the client', async () => {
+  const [key, missing] = [await createKey('one'), await createKey('two')]
+  const there = await published({ keys: [key.jwk] })
+  const { check, wait, crowd, client } = there
+  const tooMany = 'too much is asked of others at once; try again'
+  crowd(true)
+  expect([await check(key), await check(key)]).toEqual([tooMany, tooMany])
+  await expect(there.keys.verify(client, await sign(key), expected)).rejects.toMatchObject({
+    code: 'temporarily_unavailable',
+    status: 503,
+    headers: { 'retry-after': expect.any(String) },
+  })
+  const encryption = createClientEncryption(there.keys)
+  // By its class, those who deliver know that nobody was asked.
+  await expect(
+    encryption.encryptTo(client, 'a logout token', { alg: 'ECDH-ES', enc: 'A256GCM' }),
+  ).rejects.toBeInstanceOf(TooManyUnderWay)
+  crowd(false)
+  expect(await check(key)).toBe('good')
+  const before = there.warnings()
+  crowd(true)
+  for (let tries = 0; tries < 3; tries++) expect(await check(key)).toBe('good')
+  expect([await check(missing), there.warnings() - before]).toEqual([tooMany, 1])
+  // A crowd that lasts keeps no key alive that was taken back.
+  wait(601)
+  expect(await check(key)).toBe(tooMany)
+  crowd(false)
+  expect(await check(key)).toBe('good')
+})
+
+test('a key that was missing while no place was left is asked for as soon as there is one', async () => {
+  const [key, later] = [await createKey('one'), await createKey('two')]
+  const { check, wait, crowd, publish } = await published({ keys: [key.jwk] })
+  expect(await check(key)).toBe('good')
+  wait(31)
+  publish({ keys: [key.jwk, later.jwk] })
+  crowd(true)
+  expect(await check(later)).toBe('too much is asked of others at once; try again')
+  crowd(false)
+  expect(await check(later)).toBe('good')
 })

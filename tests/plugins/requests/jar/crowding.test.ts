@@ -70,6 +70,6 @@ test('who has no place left has what others ask at the same time fail for nobody
   await expect.poll(() => arrived).toBe(14)
   isWaiting = false
   waiting!()
-  expect((await crowded).status).toBe(400)
+  expect((await crowded).status).toBe(503)
   for (const one of [first, ...others]) expect((await one).status).toBe(303)
 }) // prettier-ignore
