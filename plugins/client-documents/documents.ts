@@ -6,6 +6,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { ClientSource, SourcedClient } from '../../src/doors/client-source.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { freshnessOf } from '../../src/services/outbound/freshness.ts'
+import { TooManyUnderWay } from '../../src/services/outbound/too-many.ts'
 import { statements, type ClientDocumentRow } from '../../src/store/client-documents.ts'
 import type { Database } from '../../src/store/database.ts'
 import type { Blocked } from './blocked.ts'
@@ -93,7 +94,8 @@ export function createDocuments(options: DocumentsOptions): ClientSource {
       try {
         return await download(clientId, url, since)
       } catch (error) {
-        if (!(error instanceof OAuthError) || error.status >= 500) throw error
+        if (!(error instanceof OAuthError)) throw error
+        if (error.status >= 500 && !(error instanceof TooManyUnderWay)) throw error
         const passing = !(error instanceof DocumentAway) || error.passing
         if (error instanceof DocumentAway)
           log.info({ client: clientId, err: error }, 'a client cannot be read')

@@ -6,6 +6,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { parseJsonObject } from '../../src/protocol/strict-json.ts'
 import { currentOrigin } from '../../src/services/audit/origin.ts'
 import { createBoundedCache } from '../../src/services/bounded-cache.ts'
+import { TooManyUnderWay } from '../../src/services/outbound/too-many.ts'
 import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
 
 const ACCEPT = { accept: 'application/json' }
@@ -36,7 +37,7 @@ export class DocumentAway extends OAuthError {
   }
 }
 
-/** Throws `DocumentAway`, and `OAuthError` (429) for who names too many. */
+/** Throws `DocumentAway`, and `OAuthError` for who names too many (429), and where too much is asked of others (503). */
 export type ReadClientDocument = (url: URL) => Promise<ReadDocument>
 
 export function createReadClientDocument({ oauth }: FastifyInstance): ReadClientDocument {
@@ -67,20 +68,26 @@ export function createReadClientDocument({ oauth }: FastifyInstance): ReadClient
     try {
       return await oauth.fetch(url, { headers: ACCEPT, maxBytes: MOST_BYTES, byAnybody: true })
     } catch (error) {
-      if (!(error instanceof OutboundError)) throw error
+      if (!(error instanceof OutboundError) || error instanceof TooManyUnderWay) throw error
       // What our network looks like is nobody's to know.
       throw new DocumentAway('cannot be read', { passing: true, cause: error })
     }
   }
 
+  /** Of what was asked in the name of whoever came first: where that one's network had no place left, this one's may have. */
+  async function askInTurn(url: URL, error: unknown): Promise<ReadDocument> {
+    if (error instanceof TooManyUnderWay) return read(url)
+    throw error
+  }
+
   return async (url) => {
     const failed = failures.get(url.href)
     if (failed !== undefined && performance.now() < failed.until) throw failed.error
-    const started =
-      underWay.get(url.href) ??
-      read(url).finally(() => {
-        underWay.delete(url.href)
-      })
+    const others = underWay.get(url.href)
+    if (others !== undefined) return others.catch(async (error: unknown) => askInTurn(url, error))
+    const started = read(url).finally(() => {
+      underWay.delete(url.href)
+    })
     underWay.set(url.href, started)
     return started
   }
