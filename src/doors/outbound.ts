@@ -23,8 +23,8 @@ export interface OutboundRequest {
   /** Bytes of the answer at most, after decompression, up to 1 MiB; by default 64 KiB. With it, a GET is neither kept nor shared. */
   readonly maxBytes?: number
   /**
-   * Whether anybody can bring us to ask, as by naming an address in a request: of the places for what is under way such requests have half, and those of
-   * one network a tenth. Default false.
+   * Whether anybody can bring us to ask, as by naming an address in a request: of the places for what is under way such requests have half, also of
+   * those at one origin, and those of one network a tenth. Default false.
    */
   readonly byAnybody?: boolean
 }

@@ -1,16 +1,33 @@
 /** Places of one process for what is asked of others: whoever can bring us to ask cannot take those of everybody. */
-import { networkOf } from '../../protocol/network.ts'
+import { neighbourhoodOf, networkOf } from '../../protocol/network.ts'
 import { currentOrigin } from '../audit/origin.ts'
 import { TooManyUnderWay } from './too-many.ts'
 
-/** Requests that are under way at most: all, those to one origin, those that anybody may cause, and those of one network among these. */
+/** Requests that are under way at most: all, and those to one origin. */
 const MOST = 100
 const MOST_AT_ONE = 10
-const MOST_BY_ANYBODY = 50
-const MOST_OF_NETWORK = 10
+/** Among these, those that anybody may cause: all, those to one origin, and those of one network and of what one party may have of them. */
+const BY_ANYBODY = { all: 50, atOne: 5, ofNetwork: 10, ofNeighbourhood: 20 }
 
 /** Runs it in a place, or throws `TooManyUnderWay` where there is none. */
 export type InPlace = <T>(origin: string, byAnybody: boolean, ask: () => Promise<T>) => Promise<T>
+
+type Bound = readonly [name: string, most: number]
+
+function boundsOfAnybody(origin: string): readonly Bound[] {
+  const { address } = currentOrigin()
+  const { all, atOne, ofNetwork, ofNeighbourhood } = BY_ANYBODY
+  const bounds: readonly Bound[] = [
+    ['by anybody', all],
+    [`by anybody at ${origin}`, atOne],
+  ]
+  if (address === null) return bounds
+  return [
+    ...bounds,
+    [`from ${networkOf(address)}`, ofNetwork],
+    [`from around ${neighbourhoodOf(address)}`, ofNeighbourhood],
+  ]
+}
 
 export function createPlaces(): InPlace {
   const underWay = new Map<string, number>()
@@ -22,13 +39,11 @@ export function createPlaces(): InPlace {
   }
 
   return async (origin, byAnybody, ask) => {
-    const bounds: [name: string, most: number][] = [
+    const bounds: Bound[] = [
       ['all', MOST],
       [`at ${origin}`, MOST_AT_ONE],
     ]
-    const { address } = currentOrigin()
-    if (byAnybody) bounds.push(['by anybody', MOST_BY_ANYBODY])
-    if (byAnybody && address !== null) bounds.push([`from ${networkOf(address)}`, MOST_OF_NETWORK])
+    if (byAnybody) bounds.push(...boundsOfAnybody(origin))
     if (bounds.some(([name, most]) => (underWay.get(name) ?? 0) >= most)) throw new TooManyUnderWay()
     for (const [name] of bounds) add(name, 1)
     try {

@@ -265,8 +265,8 @@ test('to one origin ten requests are under way at once, and the others are refus
   expect((await later).status).toBe(200)
 })
 
-test('who can bring us to ask, by anybody’s request, has a tenth of the places from one network, and half of them from all', async () => {
-  const names = Array.from({ length: 8 }, (_, n) => `app-${n}.test`)
+test('who can bring us to ask, by anybody’s request, has a tenth of the places from one network, a fifth from its neighbourhood, half of them from all, and half of those at one origin', async () => {
+  const names = Array.from({ length: 12 }, (_, n) => `app-${n}.test`)
   const waiting: ServerResponse[] = []
   const receiver = await startReceiver((_request, response) => waiting.push(response), {
     certificate: await createCertificate(...names),
@@ -280,19 +280,24 @@ test('who can bring us to ask, by anybody’s request, has a tenth of the places
   const refusal = 'too many requests are under way'
   const going: Promise<Response>[] = []
   for (let n = 0; n < 5; n++) {
-    const many = Array.from({ length: 10 }, (_, at) => names[(n + (at % 2)) % names.length]!)
-    going.push(...from(`192.0.2.${n}`, () => many.map((name) => ask(name))))
+    const many = Array.from({ length: 10 }, (_, at) => names[n * 2 + (at % 2)]!)
+    // Two of one neighbourhood each.
+    const network = n % 2 === 0 ? `2001:db8:0:${n}00::1` : `2001:db8:0:${n - 1}ff::1`
+    going.push(...from(network, () => many.map((name) => ask(name))))
     await expect.poll(() => waiting.length).toBe(10 * (n + 1))
-    expect(await reasonOf(from(`192.0.2.${n}`, () => ask(names[7]!)))).toBe(refusal)
+    expect(await reasonOf(from(network, () => ask(names[11]!)))).toBe(refusal)
+    // One more of the first neighbourhood, and anybody at an origin that has what it may.
+    const others = [['2001:db8:0:ab::1', 11], ['192.0.2.9', 0]] as const
+    for (const [other, at] of n === 1 ? others : []) expect(await reasonOf(from(other, () => ask(names[at]!)))).toBe(refusal)
   }
-  expect(await reasonOf(from('192.0.2.9', () => ask(names[7]!)))).toBe(refusal)
-  expect(await reasonOf(ask(names[7]!))).toBe(refusal)
+  expect(await reasonOf(from('192.0.2.9', () => ask(names[11]!)))).toBe(refusal)
+  expect(await reasonOf(ask(names[11]!))).toBe(refusal)
   // What is asked for another reason goes on, also by their requests.
-  going.push(from('192.0.2.1', () => ask(names[7]!, false)))
+  going.push(from('2001:db8:0:0::1', () => ask(names[0]!, false)))
   await expect.poll(() => waiting.length).toBe(51)
   for (const response of waiting) response.end()
   await Promise.all(going)
-  const later = from('192.0.2.1', () => ask(names[7]!))
+  const later = from('2001:db8:0:0::1', () => ask(names[0]!))
   await expect.poll(() => waiting.length).toBe(52)
   waiting.at(-1)!.end()
   expect((await later).status).toBe(200)

@@ -36,7 +36,7 @@ test('a hundred request objects that never come keep nobody else waiting', async
 
 test('who has no place left has what others ask at the same time fail for nobody else', async () => {
   const key = await createAssertionKey()
-  const away = await startReceiver(() => {})
+  const away = await Promise.all([1, 2].map(async () => startReceiver(() => {})))
   let jwt = ''
   /** Waits for an answer, so that whoever comes meanwhile shares the next read. */
   let waiting: (() => void) | undefined
@@ -46,10 +46,10 @@ test('who has no place left has what others ask at the same time fail for nobody
     if (isWaiting) waiting = answer
     else answer()
   })
-  const [hanging, object] = [`http://127.0.0.1:${away.port}`, `http://127.0.0.1:${well.port}/object`]
-  const uris = Array.from({ length: 10 }, (_, n) => `${hanging}/${n}`)
+  const [hanging, object] = [away.map(({ port }) => `http://127.0.0.1:${port}`), `http://127.0.0.1:${well.port}/object`]
+  const uris = Array.from({ length: 10 }, (_, n) => `${hanging[n % 2]!}/${n}`)
   const clients = [signingApp('crowd', key, { request_uris: uris }), signingApp('app', key, { request_uris: [object] })]
-  const UNSAFE_OUTBOUND_ORIGINS = [hanging, new URL(object).origin].join(',')
+  const UNSAFE_OUTBOUND_ORIGINS = [...hanging, new URL(object).origin].join(',')
   const server = await startServer({ UNSAFE_OUTBOUND_ORIGINS, TRUSTED_PROXIES: '127.0.0.1' }, { seed: { ...SEED, clients } })
   jwt = await requestObject(key, 'app', server.url)
   let arrived = 0
@@ -59,7 +59,7 @@ test('who has no place left has what others ask at the same time fail for nobody
   const ask = async (client: string, request_uri: string, from: string) =>
     server.request(addressOf(client, { request_uri }), { headers: { 'x-forwarded-for': from }, signal: over.signal })
   for (const uri of uris) void ask('crowd', uri, '203.0.113.66').catch(() => {})
-  await expect.poll(() => away.received.length).toBe(10)
+  await expect.poll(() => away.flatMap(({ received }) => received).length).toBe(10)
 
   const first = ask('app', `${object}#a`, '198.51.100.1')
   await expect.poll(() => waiting).toBeDefined()
