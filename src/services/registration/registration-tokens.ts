@@ -29,8 +29,11 @@ export interface RegistrationTokens {
 export interface Used {
   readonly allowance: Allowance
   readonly next: string
-  /** The secret that a client of this method gets by this use, where it needs another one: whoever asks twice is told the same. */
-  secretFor(method: string | null | undefined): Promise<string>
+  /**
+   * The secret that a client of this method gets by this use, where it needs another one, as the one that is stored under `id`: whoever asks twice
+   * is told the same, and one that has ended never comes again.
+   */
+  secretFor(method: string | null | undefined, id: string): Promise<string>
 }
 
 /** @internal */
@@ -62,8 +65,8 @@ export function createRegistrationTokens(database: Database, secret: FindServerS
       if (found === null) return null
       const next = await nextOf(token)
       if (found.isNew) await database.query(statements.advance, [clientId, found.hash, hashOf(next)])
-      const secretFor: Used['secretFor'] = async (method) =>
-        clientSecretOf(await keyed('sha512', `client secret\0${token}`), method)
+      const secretFor: Used['secretFor'] = async (method, id) =>
+        clientSecretOf(await keyed('sha512', `client secret\0${id}\0${token}`), method)
       return { allowance: found.allowance, next, secretFor }
     },
   }

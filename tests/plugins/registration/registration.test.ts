@@ -289,6 +289,27 @@ test('a secret that comes with another method is told once more to who asks agai
   expect(await sent.json()).toMatchObject({ error: 'invalid_grant' })
 }) // prettier-ignore
 
+test('a secret that has ended does not come again by the same registration access token', async () => {
+  const { registration_client_uri: at, registration_access_token: token, client_id } = await register({ token_endpoint_auth_method: 'none' })
+  const put = async (token_endpoint_auth_method: string) =>
+    (await send('PUT', at, token, { ...METADATA, client_id, token_endpoint_auth_method })).body as { client_secret?: string }
+  const { client_secret: first } = await put('client_secret_basic')
+  expect(await put('none')).not.toHaveProperty('client_secret')
+  const { client_secret: second } = await put('client_secret_basic')
+  expect([second, second === first]).toEqual([expect.stringMatching(/^lks_/), false])
+  expect(await put('client_secret_basic')).toMatchObject({ client_secret: second })
+  // One that leaked, and that an administrator has ended.
+  await server.server.oauth.clients.rotateSecret(client_id, 0)
+  expect(await put('client_secret_basic')).not.toHaveProperty('client_secret')
+  await put('none')
+  const { client_secret: third } = await put('client_secret_basic')
+  expect([first, second]).not.toContain(third)
+  for (const ended of [first, second]) {
+    const refused = await server.post('/token', { grant_type: 'refresh_token', refresh_token: 'x' }, basic(client_id, ended!))
+    expect(await refused.json()).toMatchObject({ error: 'invalid_client' })
+  }
+}) // prettier-ignore
+
 test('an initial token is good for so many uses, for the hosts, scopes and grants that it names, and no longer than that', async () => {
   const token = await invite({
     uses: 2,
