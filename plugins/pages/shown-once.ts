@@ -1,5 +1,4 @@
 /** Carries a new secret from the form that made it to the page that shows it, once: sealed, for one session, not for long. */
-import { randomBytes } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import type { Session } from '../../src/doors/interaction.ts'
 import { lookAgain } from '../../src/http/look-again.ts'
@@ -13,7 +12,10 @@ interface Viewer {
 }
 
 export interface ShownOnce {
-  /** `subject` is whose it is. Returns the handle by which the page takes it: 256 random bits, unless one is given. */
+  /**
+   * `subject` is whose it is. Returns the handle by which the page takes it: 256 random bits, unless one is given, under which the same form has put
+   * nothing before, as for somebody who was deleted since.
+   */
   put(subject: string, secret: string, viewer: Viewer, handle?: string): Promise<string>
   /** The same handle for a form that is sent twice, so that either answer leads to what it made. */
   handleOf(viewer: Viewer, wire: Wire): string
@@ -51,9 +53,10 @@ export function createShownOnce({ artifacts, box }: Kernel, kind: string): Shown
     `shown once\0${subject}\0${sid}`
 
   return {
-    async put(subject, secret, { session: { sid } }, handle = randomBytes(32).toString('base64url')) {
-      await kept.put({ subject, sid, sealed: box.seal(secret, contextOf({ subject, sid })) }, { handle })
-      return handle
+    async put(subject, secret, { session: { sid } }, handle) {
+      const value = { subject, sid, sealed: box.seal(secret, contextOf({ subject, sid })) }
+      const isPut = handle !== undefined && (await kept.put(value, { handle })) !== false
+      return isPut ? handle : kept.put(value)
     },
     handleOf: ({ session: { sid } }, wire) =>
       box.hash(`${kind} by\0${sid}\0${JSON.stringify(wire)}`).split('.')[1]!,

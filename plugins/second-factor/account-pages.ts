@@ -131,8 +131,8 @@ export function addAccountPages(factors: Factors): void {
         // The session has shown it, and goes on, also where the form is sent twice.
         await browser[STEPS].raise(call, area.sessionOf(call.request), SHOWN, ownRequest(), call.wire)
         const handle = shownOnce.handleOf({ session: area.sessionOf(call.request) }, call.wire)
-        await (isAdded ? handOut(call, handle) : shownOnce.untilPut(handle))
-        return toCodes(call, handle, { first: 'yes' })
+        if (!isAdded) await shownOnce.untilPut(handle)
+        return toCodes(call, isAdded ? await handOut(call, handle) : handle, { first: 'yes' })
       } catch (error) {
         const { advice, status } = waitFor(error, call)
         return showForm(call, advice, status)

@@ -18,6 +18,8 @@ export interface SentForm {
 export interface DoneOnce<Value extends object> {
   /** In the transaction of `query`, which does it. False where it was noted within the last minute, or is at this moment: then it is not to be done. */
   note(query: Query, sent: SentForm, value: Value): Promise<boolean>
+  /** The same of what cannot be done twice, and again once it is undone: takes the place of the former note. */
+  noteAnew(query: Query, sent: SentForm, value: Value): Promise<void>
   /** The same by an entity manager. */
   noteBy(em: EntityManager, sent: SentForm, value: Value): Promise<void>
   /** Null where this browser has not done it within the last minute. */
@@ -37,6 +39,11 @@ export function createDoneOnce<Value extends object>(
   return {
     async note(query, sent, value) {
       return (await query(statements.put, [box.hash(handleOf(sent)), kind, value, LIFETIME])).length > 0
+    },
+    async noteAnew(query, sent, value) {
+      const hash = box.hash(handleOf(sent))
+      await query(statements.delete, [kind, [hash]])
+      await query(statements.put, [hash, kind, value, LIFETIME])
     },
     async noteBy(em, sent, value) {
       const expiresAt = new Date(Date.now() + LIFETIME * 1000)

@@ -89,13 +89,13 @@ export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
       const result = await attempt(values, async () =>
         oauth.clients.create({ ...membersOf(values), client_id: chosen || ownId }, { along }),
       )
-      const toSecret = () => call.reply.redirect(uri('/client/secret', { handle }), 303)
+      const toSecret = (shown: string) => call.reply.redirect(uri('/client/secret', { handle: shown }), 303)
       const toClient = (id: string) =>
         call.reply.redirect(uri('/client', { client_id: id, saved: 'yes' }), 303)
       if ('errors' in result) {
         const errors = result.errors as Errors
         const made = 'client_id' in errors ? await registered.find(sent) : null
-        if (made?.tellsSecret === true && (await shownOnce.untilPut(handle))) return toSecret()
+        if (made?.tellsSecret === true && (await shownOnce.untilPut(handle))) return toSecret(handle)
         if (made !== null) return toClient(made.client)
         // Sent again later: nothing is left to be shown of it.
         if ('client_id' in errors && ownId !== null) return toClient(ownId)
@@ -103,8 +103,7 @@ export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
       }
       const { client_id: clientId = '', client_secret: secret } = result
       if (secret === undefined) return toClient(clientId)
-      await shownOnce.put(clientId, secret, administrator, handle)
-      return toSecret()
+      return toSecret(await shownOnce.put(clientId, secret, administrator, handle))
     },
     again: async ({ type = '' }, call) => show(call, type, typedIn(call.wire), { notice: LOOK_AGAIN }),
   })

@@ -36,8 +36,11 @@ export function addClientSecret(area: OwnArea, shownOnce: ShownOnce): void {
       const rotated = await unlessReplaced(oauth.clients.rotateSecret(clientId, Number(overlap), { former }))
       // A form that was sent twice, or opened before somebody else's was sent, makes no second one.
       if (rotated === null) await shownOnce.untilPut(handle)
-      else await shownOnce.put(clientId, rotated.client_secret!, administrator, handle)
-      return call.reply.redirect(uri('/client/secret', { handle }), 303)
+      const shown =
+        rotated === null
+          ? handle
+          : await shownOnce.put(clientId, rotated.client_secret!, administrator, handle)
+      return call.reply.redirect(uri('/client/secret', { handle: shown }), 303)
     },
   })
   serve({

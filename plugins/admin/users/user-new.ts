@@ -55,7 +55,7 @@ export function addNewUser(area: OwnArea, handOver: HandOver): void {
     const user = made === null ? null : await oauth.findUser(made.user)
     if (user === null) return undefined
     if (password !== '' && !(await oauth.users.hasPassword(user.username, password))) return undefined
-    return password === '' && way === undefined ? handOver.again(call) : toUser(call, user.id)
+    return password === '' && way === undefined ? handOver.again(call, user) : toUser(call, user.id)
   }
 
   serve({
@@ -72,9 +72,7 @@ export function addNewUser(area: OwnArea, handOver: HandOver): void {
       const refusal = await refusalOf(way, values)
       if (refusal !== undefined) return show(call, values, { errors: refusal })
       const sent = { form: JSON.stringify({ ...call.wire, password: '' }), browser: session.sid }
-      const also: Also = async (query, _note, user) => {
-        await registered.note(query, sent, { user })
-      }
+      const also: Also = async (query, _note, user) => registered.noteAnew(query, sent, { user })
       const result = await attempt(async () => oauth.users.create(membersOfNew(values), { also }))
       if ('errors' in result) return (await leadAgain(call, sent, values, way)) ?? show(call, values, result)
       if (way !== undefined) return way.submit(result, call)

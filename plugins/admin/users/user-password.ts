@@ -27,7 +27,7 @@ export interface HandOver {
   /** Makes a link for the user and leads to the page that shows it; for a form that makes one user alone, which may come twice. */
   toNew(call: PageCall, user: User): Promise<FastifyReply>
   /** The same form again: leads to the link that the first one makes. */
-  again(call: PageCall): Promise<FastifyReply>
+  again(call: PageCall, user: User): Promise<FastifyReply>
 }
 
 export function addPasswordLinks(area: OwnArea, shownOnce: ShownOnce): HandOver {
@@ -36,12 +36,14 @@ export function addPasswordLinks(area: OwnArea, shownOnce: ShownOnce): HandOver 
 
   const toShown = ({ reply }: PageCall, handle: string): FastifyReply =>
     reply.redirect(uri(SHOW, { handle }), 303)
-  const handleOf = ({ request, wire }: PageCall): string =>
-    shownOnce.handleOf(area.administratorOf(request), wire)
+  /** The same entries may register another user, once that one is deleted. */
+  const handleOf = ({ request, wire }: PageCall, { id: user }: User): string =>
+    shownOnce.handleOf(area.administratorOf(request), { ...wire, user })
 
-  async function again(call: PageCall): Promise<FastifyReply> {
-    await shownOnce.untilPut(handleOf(call))
-    return toShown(call, handleOf(call))
+  async function again(call: PageCall, user: User): Promise<FastifyReply> {
+    const handle = handleOf(call, user)
+    await shownOnce.untilPut(handle)
+    return toShown(call, handle)
   }
 
   /** `of` is the handle of a form that may come twice; `sent` tells it from others, where it makes no user. */
@@ -74,9 +76,9 @@ export function addPasswordLinks(area: OwnArea, shownOnce: ShownOnce): HandOver 
       if (!isUuid(newId)) return handOver(call, user)
       const sent = { form: newId, browser: session.sid }
       try {
-        return await handOver(call, user, { of: handleOf(call), sent })
+        return await handOver(call, user, { of: handleOf(call, user), sent })
       } catch (error) {
-        if (error instanceof MadeBefore) return again(call)
+        if (error instanceof MadeBefore) return again(call, user)
         throw error
       }
     },
@@ -99,5 +101,5 @@ export function addPasswordLinks(area: OwnArea, shownOnce: ShownOnce): HandOver 
       return reply.page('admin-user-link', { username, address, expires, userUri: userUri(id) })
     },
   })
-  return { toNew: async (call, user) => handOver(call, user, { of: handleOf(call) }), again }
+  return { toNew: async (call, user) => handOver(call, user, { of: handleOf(call, user) }), again }
 }

@@ -117,6 +117,10 @@ test.each(['', 'chosen-twice'])('by a form that is sent twice, one client is reg
   // Once it was seen, it is not shown again.
   const again = await send()
   expect([again[0], again.join()]).toEqual([303, expect.not.stringContaining('handle')])
+  // Deleted, and registered again by the form that the browser went back to.
+  await clients.delete(clientId)
+  const later = await agent.get(`${server.url}${(await send())[1]}`)
+  expect(await clients.hasSecret(clientId, textOf(later, 'client-secret')!)).toBe(true)
 }) // prettier-ignore
 
 test.each(['', 'public-twice'])('by a form that is sent twice, one client without a secret is registered, and each answer leads to it: %j', async (chosen) => {

@@ -69,6 +69,21 @@ test.each<[string, Record<string, string>]>([
   expect((await send({ ...own, password: 'another password' }))[0]).toBe(400)
 }) // prettier-ignore
 
+test('whoever is deleted and registered again by the same entries has a link that is shown, also to who sends that form twice', async () => {
+  const username = 'wrongly typed'
+  const { action, fields } = findForm(await agent.get(`${server.url}/admin/users/new`), 'user')!
+  const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
+  const send = async () => (await server.post(action, { ...fields, username }, { cookie, origin: server.url })).headers.get('location')
+  const former = await agent.get(`${server.url}${await send()}`)
+  expect(textOf(former, 'password-link')).toBeDefined()
+  await users.delete(username)
+  const [lost, again] = [await send(), await send()]
+  expect(again).toBe(lost)
+  const later = await agent.get(`${server.url}${again}`)
+  expect([later.status, textOf(later, 'password-link')]).toEqual([200, expect.stringContaining('/set-password?token=')])
+  expect(textOf(later, 'password-link')).not.toBe(textOf(former, 'password-link'))
+}) // prettier-ignore
+
 test('without a password a link is shown once, by which they set their own', async () => {
   const former = server.output().length
   const page = await register({ username: 'dora' })
