@@ -63,6 +63,11 @@ export interface NewUserWay {
   refusalOf(email: string): Promise<Words | undefined>
   /** Answers, once the user is registered. */
   submit(user: User, call: PageCall): Promise<FastifyReply>
+  /**
+   * Answers the same form that comes again, as its answer was lost: it may still be under way, or have been cut off before `submit` did what it
+   * does. By default that leads to the page of the user.
+   */
+  again?(user: User, call: PageCall): Promise<FastifyReply>
 }
 
 export interface AdminDoors {

@@ -11,6 +11,7 @@ const WAY: Shape<NewUserWay> = {
   isOn: FUNCTION,
   refusalOf: FUNCTION,
   submit: FUNCTION,
+  again: maybe(FUNCTION),
 }
 
 export function assertSection(section: unknown): void {

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { User } from '../../src/doors/user.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { lookAgain } from '../../src/http/look-again.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
@@ -29,6 +30,8 @@ export interface UserInvitation {
 
 const PART = 'admin-user-invitation'
 const SEND = '/user/invite'
+/** Until the form that came first has invited them: a second. */
+const LOOKS = 20
 const WITHDRAW = '/user/withdraw-invitation'
 const DONE: Readonly<Record<string, Words>> = {
   sent: message('The invitation is on its way.'),
@@ -89,6 +92,10 @@ export async function addAdministration(fastify: FastifyInstance, invitations: I
       return (await oauth.users.findByEmail(email)) === null ? undefined : TAKEN
     },
     submit: invite,
+    async again(user, call) {
+      const isInvited = async () => ((await invitedUntil(user.id)) === null ? undefined : true)
+      return (await lookAgain(LOOKS, isInvited)) ? back(call, user.id, 'sent') : invite(user, call)
+    },
   })
 
   /** A form on the page of a user that does one thing. */

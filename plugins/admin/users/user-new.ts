@@ -55,6 +55,7 @@ export function addNewUser(area: OwnArea, handOver: HandOver): void {
     const user = made === null ? null : await oauth.findUser(made.user)
     if (user === null) return undefined
     if (password !== '' && !(await oauth.users.hasPassword(user.username, password))) return undefined
+    if (way?.again !== undefined) return way.again(user, call)
     return password === '' && way === undefined ? handOver.again(call, user) : toUser(call, user.id)
   }
 

@@ -209,6 +209,28 @@ test('one is sent again from the page of the user, and used once by two browsers
   expect(ends.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 410])
 })
 
+test('whoever sends the form again, as its answer was lost, has them invited where they were not, and once', async () => {
+  const { action, fields } = findForm(await admin.get(`${server.url}/admin/users/new`), 'user')!
+  const cookie = [...admin.cookies].map((pair) => pair.join('=')).join('; ')
+  const who = guest()
+  const send = async () => {
+    const form = { ...fields, ...who, way: 'invite' }
+    const { status, headers } = await server.post(action, form, { cookie, origin: server.url })
+    return [status, headers.get('location')]
+  }
+  // Cut off behind the registration.
+  const { invitations } = kernelOf(server.server)
+  const cut = vi.spyOn(invitations, 'invite').mockRejectedValueOnce(new Error('cut off'))
+  expect((await send())[0]).toBe(500)
+  const sent = [303, expect.stringContaining('&invitation=sent')]
+  expect([await send(), await send()]).toEqual([sent, sent])
+  expect(cut).toHaveBeenCalledTimes(2)
+  cut.mockRestore()
+  const agent = createUserAgent(server.url)
+  const form = await agent.get(await next(who.email))
+  expect((await agent.submit(form, 'accept-invitation', { password: CHOSEN })).status).toBe(200)
+})
+
 test('left out, or without mails, nothing of it is there', async () => {
   const bare = await startServer({ WITHOUT: 'latchkey-invitation' }, { seed: { ...SEED, users: [ROOT] } })
   const mailless = await startServer(
