@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { NotNow, OutboundError } from '../../src/doors/outbound.ts'
+import { TooManyUnderWay } from '../../src/services/outbound/too-many.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { isObject, parseJson } from '../../src/protocol/json.ts'
@@ -17,6 +18,8 @@ import type { Streams } from './streams.ts'
 const BUDGET = 8000
 /** Answers that say no, after which the address is left alone for a while. */
 const MOST_REFUSED = 20
+/** Of those that were refused round after round, how many this process knows. */
+const MOST_KNOWN = 1000
 /** Events without any answer, of which each may have taken its time: one may be at fault itself, two are not. */
 const MOST_SILENT = 2
 /** RFC 8935 §2.4, SSF 1.0 §8.1.4.1: of this one event, which will not be another one when it comes again. */
@@ -33,8 +36,8 @@ interface Problem {
 interface Round {
   /** The id of the last one that was not taken. */
   after: string
-  /** The id of the last one; empty where the receiver was not asked at all. */
-  last: string
+  /** Whether the receiver was asked at all. */
+  isAsked: boolean
   taken: number
   readonly problems: Problem[]
 }
@@ -47,8 +50,8 @@ export interface PushingParts {
 
 export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: PushingParts): void {
   const { oauth, log } = fastify
-  /** By the stream: as far as this process has come where too many were refused. */
-  const reached = new Map<string, string>()
+  /** By the stream: as far as this process has come where too many were refused, and which those were. */
+  const reached = new Map<string, { readonly after: string; readonly refused: readonly string[] }>()
 
   async function pushing(client: string, id: string): Promise<Stream | null> {
     const stream = await streams.find(client)
@@ -80,7 +83,6 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
     const { id, client, delivery } = stream
     const problem = (error: Error): Problem => ({ jti, error, isKnown: attempts > 0 })
     let isDone = false
-    round.last = jti
     try {
       const { status = 0, err = '' } = (await push(delivery, claims)) ?? {}
       const isRefused = status === 400 && FINAL.has(err)
@@ -90,17 +92,18 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
       else
         round.problems.push(problem(new Error(`it answered with ${status}${err === '' ? '' : `: ${err}`}`)))
     } catch (error) {
-      if (!(error instanceof OutboundError)) throw error
+      if (!(error instanceof OutboundError) || error instanceof TooManyUnderWay) throw error
       round.problems.push(problem(error))
     } finally {
       // Where that fails, too, it lapses.
       if (isDone) await queue.remove(id, [jti])
       else await queue.release(id, jti)
     }
+    round.isAsked = true
     if (isDone) return
     // What it did not take keeps nothing behind it waiting. The first is tried each time, so that all go in their order once it takes that.
-    const former = round.problems.length === 1 ? reached.get(id) : undefined
-    round.after = former !== undefined && former > jti ? former : jti
+    const former = round.problems.length === 1 ? (reached.get(id)?.after ?? '') : ''
+    round.after = former > jti ? former : jti
   }
 
   /** One after the other; the stream where some may be left for the next attempt, and null where none is. */
@@ -112,7 +115,13 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
       if (stream === null || row === 'none') return null
       if (row === 'busy' && isFirst) throw new NotNow('another process pushes the events of this stream')
       if (row === 'busy') return stream
-      await pushOne(stream, row, round)
+      try {
+        await pushOne(stream, row, round)
+      } catch (error) {
+        // Nobody was asked: that says nothing of the receiver, nor of this event.
+        if (round.isAsked && error instanceof TooManyUnderWay) return stream
+        throw error
+      }
       if (!hasPatience(round) || performance.now() > until) return stream
     }
   }
@@ -121,13 +130,14 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
     kind: KIND,
     payload: Type.Object({ client: Type.String(), stream: Type.String() }),
     async deliver({ client, stream: id }) {
-      const round: Round = { after: '', last: '', taken: 0, problems: [] }
+      const round: Round = { after: '', isAsked: false, taken: 0, problems: [] }
       const rest = await pushAll(client, id, round)
       const fault = faultOf(round)
+      const refused = new Set([...(reached.get(id)?.refused ?? []), ...round.problems.map(({ jti }) => jti)])
       if (fault === undefined || rest === null) reached.delete(id)
-      else reached.set(id, round.after)
+      else reached.set(id, { after: round.after, refused: [...refused].slice(-MOST_KNOWN) })
       if (fault !== undefined) throw fault
-      if (round.problems.length > 0) await putOff(client, id, round)
+      if (round.problems.length > 0) await putOff(client, id, round, [...refused])
       if (rest !== null) await queue.goOn(rest)
       return textOf(round)
     },
@@ -140,8 +150,13 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
     return stalled.length
   })
 
-  async function putOff(client: string, id: string, { problems, last }: Round): Promise<void> {
-    await queue.putOff({ client, id }, last)
+  async function putOff(
+    client: string,
+    id: string,
+    { problems }: Round,
+    refused: readonly string[],
+  ): Promise<void> {
+    await queue.putOff({ client, id }, refused)
     for (const { jti, error: err, isKnown } of problems)
       if (!isKnown)
         log.warn(
@@ -157,8 +172,8 @@ function faultOf({ taken, problems }: Round): Error | undefined {
 }
 
 /** Null where that says nothing of the receiver. */
-function textOf({ last, taken, problems }: Round): string | null {
-  return last === '' || (taken === 0 && problems.length > 0) ? null : `${taken} taken`
+function textOf({ isAsked, taken, problems }: Round): string | null {
+  return !isAsked || (taken === 0 && problems.length > 0) ? null : `${taken} taken`
 }
 
 function hasPatience({ problems }: Round): boolean {

@@ -39,8 +39,8 @@ export interface Queue {
    */
   claim(stream: Stream, after: string): Promise<ClaimedEventRow | 'none' | 'busy'>
   release(stream: string, jti: string): Promise<void>
-  /** Those up to the id `last` are pushed again later, by themselves, while all others go on: in a second at first, and in an hour at last. */
-  putOff(stream: Pick<Stream, 'client' | 'id'>, last: string): Promise<void>
+  /** These are pushed again later, by themselves, while all others go on: in a second at first, and in an hour at last. */
+  putOff(stream: Pick<Stream, 'client' | 'id'>, jtis: readonly string[]): Promise<void>
   /** Of a stream that is not enabled, only what is said of the stream itself. */
   list(stream: Stream, most: number): Promise<readonly WaitingEventRow[]>
   remove(stream: string, jtis: readonly string[]): Promise<void>
@@ -135,9 +135,9 @@ export function createQueue(fastify: FastifyInstance): Queue {
     async release(stream, jti) {
       await database.query(statements.release, [stream, jti])
     },
-    async putOff(stream, last) {
+    async putOff(stream, jtis) {
       await database.transaction(async (query) => {
-        const [row] = await query(statements.putOff, [stream.id, last])
+        const [row] = await query(statements.putOff, [stream.id, jtis])
         const dueIn = row?.dueIn ?? null
         if (dueIn !== null) await outbox.enqueueBy(query, [pushOf(stream)], dueIn)
       })

@@ -100,14 +100,14 @@ export const statements = {
       where ${event.column('stream')} = $1 and ${dueAt} is not null`
   }),
   /**
-   * Puts off those up to the id $2 that are not yet, twice as long as the least of their last pauses: for so many seconds, by the clock of the transaction. Null
+   * Puts off those of the ids $2 that are not yet, twice as long as the least of their last pauses: for so many seconds, by the clock of the transaction. Null
    * where there are none.
    */
   putOff: statement<{ dueIn: number | null }>('security-events-put-off', (table) => {
     const event = table(SecurityEvent)
     const [stream, jti, attempts] = [event.column('stream'), event.column('jti'), event.column('attempts')]
     return `with due as (select ${jti} as one, ${attempts} as tried from ${event.name}
-        where ${stream} = $1 and ${jti} <= $2 and ${isDue(event)}),
+        where ${stream} = $1 and ${jti} = any($2::text[]) and ${isDue(event)}),
       pause as materialized (select least(power(2, least(min(tried), 20)), ${LONGEST_PAUSE}) * (0.5 + random()) as seconds from due),
       put as (update ${event.name} set ${attempts} = ${attempts} + 1,
           ${event.column('dueAt')} = now() + make_interval(secs => (select seconds from pause))

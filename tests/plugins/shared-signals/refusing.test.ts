@@ -2,10 +2,12 @@
  * Receivers that refuse, are slow, or are busy with another process: what becomes of what waits for them.
  * @needs latchkey-shared-signals
  */
+import type { ServerResponse } from 'node:http'
 import { decodeJwt } from 'jose'
 import { expect, test, vi } from 'vitest'
 import { OutboundError } from '../../../src/doors/outbound.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { TooManyUnderWay } from '../../../src/services/outbound/too-many.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import * as signals from '../../support/shared-signals.ts'
 import { until } from '../../support/until.ts'
@@ -15,20 +17,23 @@ let leapt = 0
 const clock = performance.now.bind(performance)
 vi.spyOn(performance, 'now').mockImplementation(() => clock() + leapt)
 
+const waiting: ServerResponse[] = []
 const receiver = await startReceiver(({ url, body }, response) => {
+  if (url.startsWith('/held/')) return waiting.push(response)
   const { jti = '' } = decodeJwt(body)
   if (url === '/slow') leapt += 10_000
   if (url === '/silent' && jti.startsWith('refused')) return response.destroy()
-  return response.writeHead(jti.startsWith('refused') ? 500 : 202).end()
+  return response.writeHead(jti.includes('refused') ? 500 : 202).end()
 })
 const origin = `http://127.0.0.1:${receiver.port}`
-const NAMES = ['refusing', 'one', 'slow', 'silent', 'busy', 'stalled', 'held', 'resting']
+const NAMES = ['refusing', 'one', 'slow', 'silent', 'busy', 'stalled', 'held', 'resting', 'crowded', 'since']
 const server = await signals.startSignals(
   NAMES.map((name) => signals.app(name)),
   // Nobody tries anything by itself.
   { UNSAFE_OUTBOUND_ORIGINS: origin, OIDC_JANITOR_INTERVAL: 0 },
 )
 const { queue, streams } = server.server.sharedSignals
+const claimed = queue.claim
 const claim = vi.spyOn(queue, 'claim')
 
 async function streamOf(client: string, status = 'enabled') {
@@ -121,6 +126,50 @@ test('an event at which the receiver says nothing keeps none behind it waiting; 
   expect(cameTo('silent').slice(-2)).toEqual(['refused-one', 'refused-two'])
   await become('paused')
 })
+
+test('where too much is asked of others, nothing is held against the receiver, nor against an event', async () => {
+  const { id, become } = await streamOf('crowded')
+  const stream = (await streams.find('crowded'))!
+  const held = Array.from({ length: 10 }, async (_, n) => server.server.oauth.fetch(`${origin}/held/${n}`))
+  await until(() => expect(waiting).toHaveLength(10))
+  await store(id, ['first'])
+  await expect(deliver('crowded', id)).rejects.toBeInstanceOf(TooManyUnderWay)
+  for (const response of waiting.splice(0)) response.end()
+  await Promise.all(held)
+  // In the middle of a round: what was told is told, and the rest is for later.
+  await store(id, ['second'])
+  let more: Promise<Response>[] = []
+  claim.mockImplementationOnce(claimed).mockImplementationOnce(async (...of) => {
+    more = Array.from({ length: 10 }, async (_, n) => server.server.oauth.fetch(`${origin}/held/${n}-more`))
+    await until(() => expect(waiting).toHaveLength(10))
+    return claimed(...of)
+  })
+  expect(await deliver('crowded', id)).toBe('1 taken')
+  expect(await failuresOf('crowded')).toBe(0)
+  expect(
+    await server.database.query(`select jti from security_events where attempts > 0 and stream = '${id}'`),
+  ).toEqual([])
+  for (const response of waiting.splice(0)) response.end()
+  await Promise.all(more)
+  await until(async () => expect(await queue.list(stream, 10)).toEqual([]))
+  expect(cameTo('crowded')).toEqual(['first', 'second'])
+  await become('paused')
+})
+
+test('only what was sent is put off: what was stored since, also with an id of before, goes on at once', async () => {
+  const { id, become } = await streamOf('since')
+  await store(id, ['b-refused', 'c-taken'])
+  claim.mockImplementationOnce(claimed).mockImplementationOnce(async (...of) => {
+    // By a process whose clock is behind.
+    await store(id, ['a-late'])
+    return claimed(...of)
+  })
+  expect(await deliver('since', id)).toBe('1 taken')
+  const rows = await server.database.query(`select jti from security_events where stream = '${id}' and attempts > 0`)
+  expect(rows).toEqual([{ jti: 'b-refused' }])
+  await until(() => expect(cameTo('since')).toContain('a-late'))
+  await become('paused')
+}) // prettier-ignore
 
 test('who is slow is asked again at once where it takes what comes, and not where it refuses', async () => {
   const { id, become } = await streamOf('slow')
