@@ -17,10 +17,12 @@ export const PASSWORD_ACR = '1'
 /**
  * For one name from everywhere 30 at once and 20 an hour: an account has two names, its user name and its verified address, which are 100 in
  * any hour, and tries by one tell nothing of the other (docs/adr/0048-the-address-before-the-name.md). For a browser that the account has signed in with
- * before, 20 and 20 of its own. Who is one too many is told at once: as many wait for others of their network as may wait to be hashed.
+ * before, 20 and 20 of its own. Of one network, 400 that nobody else could judge and one a second: an office finds out that its directory is away, and nobody
+ * tries one password on all accounts meanwhile. Who is one too many is told at once: as many wait for others of their network as may wait to be hashed.
  */
 const GUESSES: ThrottleLimits = {
   ...LIMITS,
+  unanswered: { failures: 400, recovery: 1 },
   everywhere: { failures: 30, recovery: 180 },
   marked: { failures: 20, recovery: 180 },
   waiting: 64,
@@ -73,7 +75,7 @@ export function createSignInCheck(fastify: FastifyInstance): SignInCheck {
 
   return async (username, password, request) => {
     // That it is no password of ours was found out before: that counts, whoever is called so, and whatever keeps the others from answering.
-    // Where they are away, everybody's does, and says nothing of a network.
+    // Where they are away, everybody's does, and says little of a network.
     let isAway = false
     let unanswered = (): PasswordAnswer => null
     const browser: KnownBrowser = { markOf: async (whom) => fastify.browser.markOf(request, whom) }

@@ -21,6 +21,8 @@ export interface ThrottleLimits {
   readonly account: Limit
   /** For one network, whatever the account. */
   readonly network: Limit
+  /** For one network, of failures that say nothing of it (`failed({ network: false })`): as many as come where it is not said. */
+  readonly unanswered?: Limit
   /** For one account, from all networks together: who comes from a new one can be locked out by others. */
   readonly everywhere?: Limit
   /** For one mark, from all networks together, in the place of all others; where it is used up, the others hold. */
@@ -40,6 +42,7 @@ const LIMIT: Member = {
 const SHAPE: Shape<ThrottleLimits> = {
   account: LIMIT,
   network: LIMIT,
+  unanswered: maybe(LIMIT),
   everywhere: maybe(LIMIT),
   marked: maybe(LIMIT),
   ownerOf: maybe(FUNCTION),

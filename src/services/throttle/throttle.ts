@@ -34,7 +34,7 @@ export interface Attempt {
   succeeded(): void
   /**
    * Counts, also while the database is away. Throws like `attempt` when other processes reached the limit meanwhile. With `network` false it
-   * counts for the account alone, where it says nothing of who else tries from there.
+   * says nothing of who else tries from there: it counts for the account, and for the network by the limit `unanswered` alone.
    */
   failed(options?: { network?: boolean }): Promise<void>
   /** Nothing was found out: counts nothing. */
@@ -101,7 +101,7 @@ function createThrottle(
   const open = new Map<Attempt, number>()
 
   function termsOf({ source, pair, everywhere: whole, marked }: Try, now: number): Terms {
-    const here = pair === undefined ? [source.bucket] : [pair.bucket, source.bucket]
+    const here = [pair?.bucket, source.bucket, source.unanswered].filter((one) => one !== undefined)
     if (marked !== undefined && marked.freeAt <= now)
       return { asked: [marked], beforehand: here, counted: [[marked]], binding: [marked] }
     const all = whole === undefined ? here : [...here, whole]
@@ -114,7 +114,10 @@ function createThrottle(
   function tellNews({ source, account, pair, everywhere: whole }: Try): void {
     const now = performance.now()
     const { ownerOf } = limits
-    if (isNews(source.bucket, now)) tell({ kind, limit: 'network', account: null })
+    const ofNetwork = [source.bucket, source.unanswered].filter(
+      (one) => one !== undefined && isNews(one, now),
+    )
+    if (ofNetwork.length > 0) tell({ kind, limit: 'network', account: null })
     if (pair !== undefined && isNews(pair.bucket, now)) tell({ kind, limit: 'account', account, ownerOf })
     if (whole !== undefined && isNews(whole, now)) tell({ kind, limit: 'everywhere', account, ownerOf })
   }
@@ -123,7 +126,7 @@ function createThrottle(
   function admit(tried: Try): Attempt | Bucket {
     const now = performance.now()
     const { source, pair } = tried
-    for (const bucket of [source.bucket, pair?.bucket, tried.everywhere, tried.marked])
+    for (const bucket of [source.bucket, source.unanswered, pair?.bucket, tried.everywhere, tried.marked])
       if (bucket !== undefined) everywhere.refresh(bucket)
     const { asked, beforehand, counted, binding } = termsOf(tried, now)
     assertFree(asked, now)
@@ -143,11 +146,9 @@ function createThrottle(
       },
       async failed({ network = true } = {}) {
         if (!settles()) return
-        const ofAccount = (buckets: readonly Bucket[]) => buckets.filter((one) => one !== source.bucket)
-        const [groups, first] = network
-          ? [counted, beforehand]
-          : [counted.map(ofAccount), beforehand && ofAccount(beforehand)]
-        const all = await count(groups, first).finally(release)
+        const spared = network ? source.unanswered : source.bucket
+        const ofThis = (buckets: readonly Bucket[]) => buckets.filter((one) => one !== spared)
+        const all = await count(counted.map(ofThis), beforehand && ofThis(beforehand)).finally(release)
         tellNews(tried)
         if (!all) assertFree(binding, performance.now())
       },

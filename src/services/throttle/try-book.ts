@@ -10,6 +10,8 @@ import type { Limit, ThrottleLimits } from './throttle-limits.ts'
 interface Source {
   readonly key: () => string
   readonly bucket: Bucket
+  /** Of failures that say nothing of it. */
+  readonly unanswered: Bucket | undefined
   /** Attempts that wait for others. */
   waiting: number
 }
@@ -34,6 +36,8 @@ export interface TryBook {
 }
 
 const MAX_ENTRIES = 20_000
+/** Beside the accounts of a network, as one of them. */
+const UNANSWERED = 'throttled unanswered'
 /** Longer names are kept by their digest. */
 const LONG = 100
 
@@ -41,6 +45,7 @@ export function createTryBook(kind: string, limits: ThrottleLimits, box: SecretB
   const sources = createBoundedCache<Source>(MAX_ENTRIES)
   const pairs = createBoundedCache<Pair>(MAX_ENTRIES)
   const wholes = createBoundedCache<Bucket>(MAX_ENTRIES)
+  let unansweredKey: string | undefined
 
   function sourceOf(network: string): Source {
     const had = sources.get(network)
@@ -48,7 +53,10 @@ export function createTryBook(kind: string, limits: ThrottleLimits, box: SecretB
     let hashed: string | undefined
     const key = (): string => (hashed ??= box.hash(`throttled network\0${kind}\0${network}`))
     const bucket = createBucket(limits.network, () => ({ source: key(), account: EVERY_ACCOUNT }))
-    const source: Source = { key, bucket, waiting: 0 }
+    const { unanswered: most } = limits
+    const unanswered =
+      most && createBucket(most, () => ({ source: key(), account: (unansweredKey ??= box.hash(UNANSWERED)) }))
+    const source: Source = { key, bucket, unanswered, waiting: 0 }
     sources.set(network, source)
     return source
   }

@@ -156,6 +156,18 @@ test('what says nothing of its network counts for the account alone', async () =
   expect(await failTimes(3, throttle, null)).toEqual([0, 0, 429])
 })
 
+test('of its network there may be so many of them as it has a limit for, which is of them alone', async () => {
+  const throttle = createThrottle({ ...LIMITS, unanswered: { failures: 6, recovery: 3600 } })
+  const failUnanswered = async (account: string | null, from = HERE): Promise<void> =>
+    (await throttle.attempt(account, from)).failed({ network: false })
+  expect(await failTimes(2, throttle, 'carol')).toEqual([0, 0])
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await failUnanswered(name)
+  await expect(failUnanswered('g')).rejects.toMatchObject({ status: 429 })
+  // Before anything is checked, so that a right one is refused, too.
+  await expect(throttle.attempt('h', HERE)).rejects.toMatchObject({ status: 429 })
+  await failUnanswered('g', '198.51.100.9')
+})
+
 test('a success forgives the account, not the network, and asks nothing where nothing failed', async () => {
   const throttle = createThrottle()
   const succeed = async () => (await throttle.attempt('alice', HERE)).succeeded()
