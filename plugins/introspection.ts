@@ -13,7 +13,7 @@ import { confirmedBy } from './require-scope/sender-constraint.ts'
 const INACTIVE = Object.freeze({ active: false })
 
 async function introspection(fastify: FastifyInstance): Promise<void> {
-  const { oauth } = fastify
+  const { log, oauth } = fastify
   const { config, doors } = kernelOf(fastify)
   const validateAudienceScope = config.OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE
 
@@ -41,7 +41,11 @@ async function introspection(fastify: FastifyInstance): Promise<void> {
     parameters: Type.Object({ token: Type.Optional(Type.String()) }),
     async handle({ token }, call) {
       const verified = token === undefined ? null : await oauth.verify(token)
-      if (verified === null || !mayKnow(call.client, verified, validateAudienceScope)) return INACTIVE
+      const hidden = whyHidden(call.client, verified, validateAudienceScope)
+      if (hidden !== undefined || verified === null) {
+        log.debug({ client_id: call.client.clientId, reason: hidden }, 'introspection told a token inactive')
+        return INACTIVE
+      }
       return doors.withContributions(
         'introspection',
         verified,
@@ -53,20 +57,26 @@ async function introspection(fastify: FastifyInstance): Promise<void> {
 }
 
 /**
- * The rules of OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE, top to bottom: a token that a client got for itself is
- * hidden while the setting is on; its own client may know; anybody else needs the right or must be the resource,
- * and, while the setting is on, must name the token's client in its scope list.
+ * Why this caller may not know, in words for our log; undefined where it may. The rules of OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE, top to
+ * bottom: a token that a client got for itself is hidden while the setting is on; its own client may know; anybody else needs the right or
+ * must be the resource, and, while the setting is on, must name the token's client in its scope list.
  */
-function mayKnow(
+function whyHidden(
   caller: Client,
-  { claims, authorization }: Verified,
+  verified: Verified | null,
   validateAudienceScope: boolean,
-): boolean {
+): string | undefined {
+  if (verified === null) return 'it is unknown, expired, revoked or of another issuer'
+  const { claims, authorization } = verified
   const clientId = claims.client_id
-  if (validateAudienceScope && authorization === undefined) return false
-  if (caller.clientId === clientId) return true
-  if (!caller.scope.includes(TOKEN_INTROSPECTION) && !isAudience(caller, claims['aud'])) return false
+  if (validateAudienceScope && authorization === undefined)
+    return 'a client got it for itself, and OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE is true'
+  if (caller.clientId === clientId) return undefined
+  if (!caller.scope.includes(TOKEN_INTROSPECTION) && !isAudience(caller, claims['aud']))
+    return `it is of another client, for another audience, and the scope of who asks lacks ${TOKEN_INTROSPECTION}`
   return !validateAudienceScope || caller.scope.includes(clientId)
+    ? undefined
+    : 'the scope of who asks does not name its client, and OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE is true'
 }
 
 function isAudience({ clientId }: Client, audience: unknown): boolean {

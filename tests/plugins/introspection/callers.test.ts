@@ -108,3 +108,30 @@ test('a right that is assigned and saved counts at the next request', async () =
   await server.server.oauth.clients.save({ ...stored, scope: ['token_introspection'] })
   expect(await introspect(server, caller, access_token)).toMatchObject({ active: true })
 })
+
+test('the log says at debug why a token was told inactive, and nothing of the token', async () => {
+  const { server, owners, callers } = ON
+  const own = (await getToken(server, owners.jwt)).access_token
+  const user = { grant_type: USER_GRANT, scope: 'read', user: 'ada' }
+  const { access_token } = await getToken(server, owners.jwt, user)
+  const right = callers['a holder of token_introspection']
+  const reasonOf = async (caller: typeof right, token: string): Promise<unknown> => {
+    const before = server.output().length
+    expect(await introspect(server, caller, token)).toEqual({ active: false })
+    const lines = server.output().slice(before)
+    expect(lines).not.toContain(token)
+    const line = lines.split('\n').find((one) => one.includes('introspection told a token inactive'))
+    expect(JSON.parse(line!)).toMatchObject({ level: 'debug', client_id: caller.clientId })
+    return (JSON.parse(line!) as { reason: unknown }).reason
+  }
+  expect(await reasonOf(right, own)).toBe(
+    'a client got it for itself, and OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE is true',
+  )
+  expect(await reasonOf(right, access_token)).toBe(
+    'the scope of who asks does not name its client, and OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE is true',
+  )
+  expect(await reasonOf(callers['a stranger'], access_token)).toBe(
+    'it is of another client, for another audience, and the scope of who asks lacks token_introspection',
+  )
+  expect(await reasonOf(right, 'nonsense')).toBe('it is unknown, expired, revoked or of another issuer')
+})
