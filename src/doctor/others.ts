@@ -155,7 +155,7 @@ async function problemOf({ command, cannot, lost, member }: Kind, { name, look }
     const { origin } = URL.parse(address) ?? {}
     const guarded = /not https|not of the public internet/.test(message)
     const remedy = guarded && origin !== undefined ? `name ${origin} in UNSAFE_OUTBOUND_ORIGINS` : 'see what answers there'
-    return `${cannot(name)} (${address}: ${message}), and ${lost}: ${remedy}, or mend its ${member} by \`${command} update ${name}\`.`
+    return `${cannot(name)} (${address}: ${message.split(';', 1)[0]}), and ${lost}: ${remedy}, or mend its ${member} by \`${command} update ${name}\`.`
   }
 } // prettier-ignore
 

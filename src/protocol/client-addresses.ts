@@ -19,6 +19,22 @@ export function addressCautions(members: ClientInformation): AddressCaution[] {
   )
 }
 
+/** Where this server itself asks. */
+const ASKED = ['backchannel_logout_uri', 'jwks_uri', 'sector_identifier_uri'] as const
+
+/** The members whose address this server will not ask, as it is plain http, with the origin that UNSAFE_OUTBOUND_ORIGINS would have to list. */
+export function unaskedAddresses(
+  members: ClientInformation,
+  unsafeOrigins: readonly string[],
+): { member: (typeof ASKED)[number]; origin: string }[] {
+  return ASKED.flatMap((member) => {
+    const url = URL.parse(members[member] ?? '')
+    return url?.protocol !== 'http:' || unsafeOrigins.includes(url.origin)
+      ? []
+      : [{ member, origin: url.origin }]
+  })
+}
+
 /** Those of our members that name a page or document of http at another host, which anybody on the way could be. */
 export function plainAddresses(members: ClientInformation): string[] {
   return Object.entries(ClientMetadata.properties).flatMap(([name, schema]) => {

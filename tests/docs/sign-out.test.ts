@@ -16,8 +16,8 @@ import { checkout, openPage, sitDown, substitute } from './page.ts'
 
 test('the shop is told of a sign-out', async () => {
   const page = await openPage('sign-out.md')
-  const [register, setting, shop] = [page.next('sh'), page.next('ini'), page.next('js')]
-  const [shown, list] = [page.next('json'), page.next('sh')]
+  const [register, setting, own] = [page.next('sh'), page.next('ini'), page.next('sh')]
+  const [shop, shown, list] = [page.next('js'), page.next('json'), page.next('sh')]
   const [frame, loaded] = [page.next('sh'), page.next('http')]
   const [opted, asks] = [page.next('ini'), page.next('js')]
   page.end()
@@ -25,6 +25,7 @@ test('the shop is told of a sign-out', async () => {
   const origin = `http://127.0.0.1:${await freePort()}`
   const [name, allowed] = setting.trim().split('=') as [string, string]
   expect(URL.parse(allowed)?.origin).toBe(allowed)
+  expect(own).toMatch(new RegExp(`^${name}=http://localhost:8080 npm start\n$`))
   const [option, on] = opted.trim().split('=') as [string, string]
   const server = await startServer({ [name]: origin, [option]: on }, { seed: SEED })
   const desk = await sitDown(server.settings)

@@ -3,7 +3,7 @@ import { type Words, message } from '../../../src/protocol/message.ts'
 import type { FastifyReply } from 'fastify'
 import { isDeepStrictEqual } from 'node:util'
 import { colorCaution } from '../../../src/protocol/brand-colors.ts'
-import { addressCautions } from '../../../src/protocol/client-addresses.ts'
+import { addressCautions, unaskedAddresses } from '../../../src/protocol/client-addresses.ts'
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
@@ -78,7 +78,10 @@ export async function showClient(
     notice,
     form: clientForm(area, call, { path: PATH, subject: clientId, values, errors }),
     version: versionOf(client),
-    cautions: [...(byItself ? [BY_ITSELF] : []), ...cautionsOf(client)],
+    cautions: [
+      ...(byItself ? [BY_ITSELF] : []),
+      ...cautionsOf(client, area.kernel.config.UNSAFE_OUTBOUND_ORIGINS),
+    ],
     rotation: hasSecret(client)
       ? {
           ...area.target(call, '/client/rotate-secret', clientId),
@@ -148,15 +151,21 @@ export function addClientPage(area: OwnArea): void {
 }
 
 /** Of addresses and a colour that are registered as they are. */
-function cautionsOf(client: ClientInformation): Words[] {
+function cautionsOf(client: ClientInformation, unsafeOrigins: readonly string[]): Words[] {
   const addresses = addressCautions(client).map(({ uri }) =>
     message(
       'The address <code>{uri}</code> has <code>{scheme}</code>, a scheme without a dot, which another app on the same device may take. One that the app owns looks like <code>com.example.app:/callback</code>.',
       { uri, scheme: new URL(uri).protocol },
     ),
   )
+  const unasked = unaskedAddresses(client, unsafeOrigins).map(({ member, origin }) =>
+    message(
+      'This server does not ask the address <code>{member}</code>, since it is not https. The setting <code>UNSAFE_OUTBOUND_ORIGINS={origin}</code> lets it be asked.',
+      { member, origin },
+    ),
+  )
   const color = client.brand_color === undefined ? undefined : colorCaution(client.brand_color)
-  return [...addresses, ...(color === undefined ? [] : [color])]
+  return [...addresses, ...unasked, ...(color === undefined ? [] : [color])]
 }
 
 function versionOf(client: ClientInformation): string {

@@ -44,7 +44,11 @@ export async function ask(
     return await fetch(url, request)
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
-    throw new Wrong(check, `${url} cannot be fetched, since ${error.reason}`, remedyOf(url, error.reason))
+    throw new Wrong(
+      check,
+      `${url} cannot be fetched, since ${error.reason.split(';', 1)[0]}`,
+      remedyOf(url, error.reason),
+    )
   }
 }
 

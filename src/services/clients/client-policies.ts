@@ -7,7 +7,7 @@ import type { TObject } from 'typebox'
 import { ConfigError } from '../../config.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import { colorCaution } from '../../protocol/brand-colors.ts'
-import { addressCautions } from '../../protocol/client-addresses.ts'
+import { addressCautions, unaskedAddresses } from '../../protocol/client-addresses.ts'
 import { ClientMetadata, type ParsedMetadata } from '../../protocol/client-metadata.ts'
 import { metadataError } from '../../protocol/errors.ts'
 import {
@@ -90,6 +90,7 @@ export function createClientPolicies(
   production: boolean,
   log: FastifyBaseLogger,
   profiles?: Pick<Profiles, 'assertKept'>,
+  unsafeOrigins: readonly string[] = [],
 ): ClientPolicies {
   const known = new Set([...Object.keys(ClientMetadata.properties), 'redirect_uri', '__proto__'])
   const extensions: { schema: TObject; check: MetadataCheck | undefined }[] = []
@@ -192,6 +193,11 @@ export function createClientPolicies(
         log.warn({ client, member }, 'an address without https: a production start refuses it')
       for (const { member, reason } of addressCautions(members))
         log.warn({ client, member }, `an address ${reason}: com.example.app: would be its own`)
+      for (const { member, origin } of unaskedAddresses(members, unsafeOrigins))
+        log.warn(
+          { client, member },
+          `an address that this server does not ask: UNSAFE_OUTBOUND_ORIGINS=${origin} lets it be asked`,
+        )
       const caution = members.brand_color === undefined ? undefined : colorCaution(members.brand_color)
       if (caution !== undefined) log.warn({ client, member: 'brand_color' }, inEnglish(caution))
     },

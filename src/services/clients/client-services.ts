@@ -66,7 +66,13 @@ export interface ClientServicesOptions {
 export function createClientServices(options: ClientServicesOptions): ClientServices {
   const { config, database, doors, audit, feed, directory, profiles, box, fetch, secret, log } = options
   const secrets = createClientSecrets(box, options.hashing, options.argon2id)
-  const policies = createClientPolicies(doors, config.production, log, profiles)
+  const policies = createClientPolicies(
+    doors,
+    config.production,
+    log,
+    profiles,
+    config.UNSAFE_OUTBOUND_ORIGINS,
+  )
   const parseOpenMetadata = createOpenMetadata({ doors, directory, policies })
   const changes = createClientChanges({ database, audit, feed, policies })
   const clients = createClientRegistry({ database, changes, secrets, policies, log })

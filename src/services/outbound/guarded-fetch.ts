@@ -31,6 +31,8 @@ export const outboundOf = (
 
 const LIMIT = 5000
 const MOST_REDIRECTS = 5
+/** Characters of an origin that a reason quotes; a host by DNS has 253 at most. */
+const MOST_ORIGIN = 270
 /** Bytes of an answer, where its caller says nothing, and where it asks for more. */
 const USUAL_BYTES = 65_536
 const MOST_BYTES = 1_048_576
@@ -49,7 +51,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
   function check(url: URL): URL {
     if (url.username !== '' || url.password !== '') throw new OutboundError('the address holds credentials')
     if (url.protocol !== 'https:' && !unsafe.has(url.origin))
-      throw new OutboundError('the address is not https')
+      throw new OutboundError(`the address is not https${remedyOf(url)}`)
     return url
   }
 
@@ -94,6 +96,12 @@ function redirectsOf(method: string, { redirects = 0, body }: OutboundRequest): 
   if (redirects > 0 && method !== 'GET') throw new TypeError('only a GET follows redirects')
   if (body !== undefined && method === 'GET') throw new TypeError('a GET has no body')
   return Math.min(redirects, MOST_REDIRECTS)
+}
+
+/** Names the setting where that would do. */
+function remedyOf({ protocol, origin }: URL): string {
+  const wouldDo = protocol === 'http:' && origin.length <= MOST_ORIGIN
+  return wouldDo ? `; UNSAFE_OUTBOUND_ORIGINS=${origin} lets it be asked` : ''
 }
 
 function parse(address: string | URL, base?: URL): URL {

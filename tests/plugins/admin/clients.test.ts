@@ -431,3 +431,12 @@ test('a contrast is said with the numbers of the reader’s language', async () 
   const { body } = await openClient(server, german, 'pale')
   expect(body).toContain('einen Kontrast von 1,3, und Text braucht 4,5')
 })
+
+test('an address that the server itself will not ask is said to be so, with the setting that lets it be asked', async () => {
+  const asked = { redirect_uris: [URI], backchannel_logout_uri: 'http://localhost:4310/out' }
+  await clients.create({ client_id: 'at-home', ...asked })
+  const { body } = await agent.get(`${server.url}/admin/client?client_id=at-home`)
+  expect(body).toContain(
+    'This server does not ask the address <code><bdi>backchannel_logout_uri</bdi></code>, since it is not https. The setting <code>UNSAFE_OUTBOUND_ORIGINS=<bdi>http://localhost:4310</bdi></code> lets it be asked.',
+  )
+})

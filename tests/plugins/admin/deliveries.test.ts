@@ -39,7 +39,7 @@ async function giveUp(...texts: string[]): Promise<void> {
 test('with nothing given up the page says so', async () => {
   const { status, body } = await open()
   expect(status).toBe(200)
-  expect(body).toContain('None has failed.')
+  expect(body).toContain('None was given up.')
   expect(body).toContain('None is waiting.')
 })
 

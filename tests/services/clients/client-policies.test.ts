@@ -54,6 +54,20 @@ test('addresses without https are refused in a production start alone', () => {
   expect(() => policies(false).assertInsecureAllowed(['redirect_uris'])).not.toThrow()
 })
 
+test('an address that this server will not ask is warned of when it is sent, with the setting that lets it be asked', () => {
+  const { log, output } = recordingLog()
+  const { warnOf } = createClientPolicies(createDoorRegistry(), false, log, undefined, ['http://localhost:1'])
+  const sent = (backchannel_logout_uri: string) => ({ insecure: [], members: { backchannel_logout_uri } })
+  for (const uri of ['https://app.example/out', 'http://localhost:1/out']) warnOf('shop', sent(uri))
+  expect(output()).toBe('')
+  warnOf('shop', sent('http://localhost:4310/out'))
+  expect(JSON.parse(output())).toMatchObject({
+    client: 'shop',
+    member: 'backchannel_logout_uri',
+    msg: 'an address that this server does not ask: UNSAFE_OUTBOUND_ORIGINS=http://localhost:4310 lets it be asked',
+  })
+})
+
 test('who needs a secret: those with a method that has one, and those with none set', () => {
   const { needsSecret } = policies()
   const methods = [

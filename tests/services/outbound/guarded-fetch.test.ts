@@ -105,7 +105,10 @@ test('an origin that the operator named may be private and plain, at its port al
   const origin = `http://127.0.0.1:${plain.port}`
   const fetch = createGuardedFetch({ unsafeOrigins: [origin] })
   expect(await (await fetch(`${origin}/keys`)).text()).toBe('hello')
-  expect(await reasonOf(fetch(`http://127.0.0.1:${inner.port}/`))).toMatch('not https')
+  expect(await reasonOf(fetch(`http://127.0.0.1:${inner.port}/there`))).toBe(
+    `the address is not https; UNSAFE_OUTBOUND_ORIGINS=http://127.0.0.1:${inner.port} lets it be asked`,
+  )
+  expect(await reasonOf(fetch('file:///etc/passwd'))).toBe('the address is not https')
   expect(await reasonOf(fetch(`https://127.0.0.1:${plain.port}/`))).toMatch('not of the public internet')
 })
 
