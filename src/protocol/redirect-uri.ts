@@ -40,7 +40,7 @@ export function redirectUriProblem(uri: string): { reason: Words; insecure?: tru
   if (/[\u0000-\u0020\u007f-\uffff\\"<>^`{|}]/.test(uri))
     return { reason: reason('must hold only the characters of a URI (RFC 3986)') }
   if (!/^[a-z][a-z0-9+.-]*:/i.test(uri) || !URL.canParse(uri))
-    return { reason: reason('must be an absolute URI') }
+    return { reason: withoutScheme(uri) ?? reason('must be an absolute URI') }
   const url = new URL(uri)
   if (NOBODYS.has(url.protocol))
     return { reason: reason('must not use the scheme {scheme}', { scheme: url.protocol }) }
@@ -50,7 +50,9 @@ export function redirectUriProblem(uri: string): { reason: Words; insecure?: tru
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     return url.protocol.includes('.') || uri.includes('://')
       ? undefined
-      : { reason: reason('needs a scheme that the app owns, such as com.example.app:') }
+      : {
+          reason: withoutScheme(uri) ?? reason('needs a scheme that the app owns, such as com.example.app:'),
+        }
   }
   if (!/^https?:\/\/[^/]/i.test(uri)) return { reason: reason('must be an absolute URI') }
   if (url.hostname.includes('*')) return { reason: reason('must not hold a wildcard') }
@@ -58,6 +60,16 @@ export function redirectUriProblem(uri: string): { reason: Words; insecure?: tru
     return { reason: reason('must use https (http only to this machine)'), insecure: true }
   }
   return undefined
+}
+
+/** What is said of a host, such as `localhost:4000`, that only reads as a scheme; undefined for what is none. */
+function withoutScheme(uri: string): Words | undefined {
+  const [, host] = /^([a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::\d|(?<=^localhost)(?:[:/]|$))/i.exec(uri) ?? []
+  if (host === undefined) return undefined
+  const scheme = isLoopbackHost(host.toLowerCase()) ? 'http' : 'https'
+  return reason('must begin with http:// or https://, as in {uri}', {
+    uri: `${scheme}://${uri.slice(0, 200)}`,
+  })
 }
 
 /**
