@@ -9,7 +9,7 @@ import type { AnsweredRequest, AuthorizationRequest } from '../../src/doors/appr
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { OPENID_SCOPES } from '../../src/protocol/scope.ts'
+import { OPENID_SCOPES, parseScope } from '../../src/protocol/scope.ts'
 import { parseFormLeniently, type Wire } from '../../src/protocol/wire.ts'
 import { refuseOtherMethods, withSlash } from '../../src/http/methods.ts'
 import type { FoundRequest } from '../../src/services/tokens/request-finder.ts'
@@ -26,7 +26,7 @@ const NONE: ReadonlySet<string> = new Set()
 async function authorize(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser, interactions } = fastify
   const { database, doors, authorizationRequests: requests, spendArtifact } = kernelOf(fastify)
-  const { basePath } = oauth.config
+  const { basePath, production } = oauth.config
   const answers = createAnswers(fastify)
 
   // Kept for refresh: what was asked for and dropped here is dropped there again.
@@ -100,6 +100,21 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
     return refuse(error, asked, reply, prompt)
   }
 
+  /** A request goes on without what its client may not have: who develops the app reads why. Anybody can ask, so production is silent by default. */
+  function tellLeftOut(
+    { client, scopes }: AuthorizationRequest,
+    { wire }: FoundRequest,
+    { log }: FastifyReply,
+  ): void {
+    if (typeof wire['scope'] !== 'string') return
+    const missing = [...parseScope(wire['scope'])].filter((name) => !scopes.has(name))
+    if (missing.length === 0) return
+    const foreign = missing.filter((name) => !client.grantableScopes.has(name))
+    const why = foreign.length > 0 ? 'the client is not registered for' : 'no scope is registered under'
+    const names = (foreign.length > 0 ? foreign : missing).join(' ').slice(0, 200)
+    log[production ? 'debug' : 'info']({ client_id: client.clientId }, `left out: ${why} ${names}`)
+  }
+
   async function respond(text: string, call: BrowserCall): Promise<FastifyReply> {
     const sent = parseFormLeniently(text)
     fastify.language.ask(call.request, sent.wire['ui_locales'])
@@ -117,6 +132,7 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
     let request: AuthorizationRequest
     try {
       request = await requests.read(found, address)
+      tellLeftOut(request, found, call.reply)
     } catch (error) {
       return refuseEarly(error, address, found.wire['prompt'], call)
     }

@@ -6,7 +6,9 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Failure, FailureForm } from '../doors/failure-form.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import { isSendable } from '../protocol/headers.ts'
+import { redirectUriProblem } from '../protocol/redirect-uri.ts'
 import { UnreadableError } from '../services/keys/secret-box.ts'
+import { UnregisteredRedirectUri } from '../services/tokens/answer-address.ts'
 import { lineOf } from '../services/shedding.ts'
 import { isOfFetch, isUnavailable } from '../store/failures.ts'
 import { kernelOf } from './kernel-of.ts'
@@ -117,12 +119,37 @@ export function logFailure(error: OAuthError, request: FastifyRequest): void {
   const { method, routeOptions, url } = request
   // What is asked in vain may be anything; an address of ours is told without what stands in it.
   const where = routeOptions.url === undefined ? { path: pathOf(url) } : { route: routeOptions.url }
-  const line = { error: error.code, description: error.message, status: error.status, method, ...where }
+  const line = {
+    error: error.code,
+    description: error.message,
+    status: error.status,
+    method,
+    ...where,
+    ...moreOf(error, request),
+  }
   const refused = (): void => request.log.info(line, 'request refused')
   if (isUnreadable(error)) request.log.error({ ...line, reason: error.cause.message }, 'request refused')
   else if (error.status >= 500) request.log.error({ ...line, err: error.cause }, 'request failed')
   else if (error.status === 429) kernelOf(request.server).throttledLines.note(refused)
   else refused()
+}
+
+/**
+ * Of an address that is not registered: whose and which, and in development the command that registers it. That is nothing to be copied from a
+ * production's log, where strangers choose what stands in it.
+ */
+function moreOf(error: OAuthError, { server }: FastifyRequest): object {
+  if (!(error instanceof UnregisteredRedirectUri)) return {}
+  const { clientId, redirectUri, registered } = error
+  const client_id = clientId.slice(0, 200)
+  if (kernelOf(server).config.production)
+    return { client_id, redirect_uri: redirectUri.replace(/[?#].*$/s, '').slice(0, 200) }
+  const line = ['npx latchkey client update', clientId, '--redirect-uris', ...registered, redirectUri].join(
+    ' ',
+  )
+  // What a shell would read as more than words is nobody's to copy.
+  const isPlain = /^[\w./:@%+~ -]{1,1000}$/.test(line) && redirectUriProblem(redirectUri) === undefined
+  return { client_id, redirect_uri: redirectUri.slice(0, 200), ...(isPlain ? { remedy: line } : {}) }
 }
 
 /** As much as tells what somebody mistook: without a query, and without what is long enough to be a secret. */

@@ -230,3 +230,30 @@ test('an error that the client is told goes nowhere but to the registered addres
     /^https:\/\/app\.example\/callback\?error=unsupported_response_type&/,
   )
 })
+
+test('the log says which address or scope of which client is not registered, and how it would be', async () => {
+  const lineFor = async (query: string, told: string): Promise<Record<string, unknown>> => {
+    const before = server.output().length
+    await server.get(`/authorize?${query}`)
+    const lines = server.output().slice(before).split('\n')
+    return JSON.parse(lines.find((line) => line.includes(told))!) as Record<string, unknown>
+  }
+  expect(await lineFor(ask('web', 'http://localhost:4311/cb'), 'request refused')).toMatchObject({
+    client_id: 'web',
+    redirect_uri: 'http://localhost:4311/cb',
+    remedy: `npx latchkey client update web --redirect-uris ${REDIRECT_URI} http://localhost:4311/cb`,
+  })
+  const hostile = await lineFor(
+    ask('web', `https://evil.example/\`$(x)\`?${'y'.repeat(900)}`),
+    'request refused',
+  )
+  expect(hostile).not.toHaveProperty('remedy')
+  expect(String(hostile['redirect_uri'])).toHaveLength(200)
+  const partly = ask('web', REDIRECT_URI).replace('scope=openid', 'scope=openid+write_books+burn_books')
+  const line = await lineFor(partly, 'left out')
+  expect(line).toMatchObject({
+    level: 'info',
+    client_id: 'web',
+    msg: 'left out: the client is not registered for write_books burn_books',
+  })
+})
