@@ -61,7 +61,7 @@ beforeAll(async () => {
     } catch (error) {
       const { message } = error as Error
       const [, name] =
-        /^SECRET_KEY: the secret (\S+) cannot be decrypted with it; put the key it was made with into the list\.$/.exec(
+        /^SECRET_KEY: the secret (\S+) cannot be decrypted with it; put the key it was made with into the list: SECRET_KEY takes several, separated by commas, the new one first\. A development start made one in DATA_DIR\/secret-key\.$/.exec(
           message,
         ) ?? []
       if (name === undefined || refused.includes(name)) throw error

@@ -62,7 +62,7 @@ const AUTH_TAG_BYTES = 16
 export function createSecretBox(
   secretKeys: readonly string[],
   misfit = (what: string) =>
-    `SECRET_KEY: ${what} cannot be decrypted with it; put the key it was made with into the list.`,
+    `SECRET_KEY: ${what} cannot be decrypted with it; put the key it was made with into the list: SECRET_KEY takes several, separated by commas, the new one first. A development start made one in DATA_DIR/secret-key.`,
 ): SecretBox {
   const keys = secretKeys.map(derive)
   const first = keys[0]
