@@ -2,11 +2,12 @@
 import { clientDocumentsOf } from './client-document.ts'
 import { walkClient } from '../doctor/client/walk.ts'
 import { examine } from '../doctor/examine.ts'
-import { ConfigError, type SettingValues } from '../config.ts'
+import { type Config, ConfigError, parseConfig, type SettingValues } from '../config.ts'
 import type { Judge } from '../doctor/client/document.ts'
 import { fail, type Finding, ok } from '../doctor/finding.ts'
 import type { JudgeSeed } from '../doctor/seed-file.ts'
 import { print, withServer } from './run.ts'
+import { portOfServer } from './served.ts'
 import { handedOver, sendTestMail } from './test-mail.ts'
 
 export interface DoctorOptions {
@@ -18,7 +19,8 @@ export interface DoctorOptions {
 }
 
 /** Exit status 1 when something fails; what only should not stay leaves it at 0. */
-export async function doctor(settings: SettingValues, { json, client, mail }: DoctorOptions): Promise<void> {
+export async function doctor(given: SettingValues, { json, client, mail }: DoctorOptions): Promise<void> {
+  const settings = { ...given, ...(await portFor(given)) }
   const found =
     client === undefined ? await examine(settings, judgeSeed) : await walkClient(settings, client, judge)
   const findings = mail === undefined ? found : [...found, await tryMail(mail)]
@@ -26,6 +28,18 @@ export async function doctor(settings: SettingValues, { json, client, mail }: Do
   const lines = findings.map(({ status, check, says }) => `${status.padEnd(4)}  ${check}: ${says}`)
   print({ ok: !failed, findings }, lines, json)
   if (failed) process.exitCode = 1
+}
+
+/** As all commands find it; settings that are wrong are told of in their place. */
+async function portFor(given: SettingValues): Promise<{ PORT?: number }> {
+  let config: Config
+  try {
+    config = parseConfig(given)
+  } catch (error) {
+    if (error instanceof ConfigError) return {}
+    throw error
+  }
+  return portOfServer(config)
 }
 
 async function tryMail(address: string): Promise<Finding> {

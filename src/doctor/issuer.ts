@@ -56,13 +56,13 @@ async function lookFurther({ found }: Look): Promise<Look> {
       return {
         find: ok,
         found: `${metadataOf(issuer)} answers, as the issuer of that port and not of ${first}`,
-        remedy: `set PORT=${port} for commands, which else ask at ${first}`,
+        remedy: `set PORT=${port} for commands, which find it by themselves only where their DATA_DIR is the server's`,
       }
   }
   return {
     find: warn,
     found: `${found}, and no issuer on the ports up to ${last}, of which a start takes the first that is free`,
-    remedy: 'start the server, or set PORT to the one that it has',
+    remedy: 'start the server, or set PORT to the one that it has, or DATA_DIR to its own',
   }
 }
 

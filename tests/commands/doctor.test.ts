@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { CHECKS, type Finding } from '../../src/doctor/finding.ts'
 import { examineProcess } from '../../src/doctor/process.ts'
 import { migrationNames } from '../../src/migrations/names.ts'
+import { noteServedPort } from '../../src/services/database/served-port.ts'
 import { createSecretBox } from '../../src/services/keys/secret-box.ts'
 import { brandDirectory } from '../support/brand-directory.ts'
 import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
@@ -386,6 +387,24 @@ test('an issuer whose address is answered by somebody else, or by nobody', async
   body = undefined
   expect(await of(issuer)).toMatchObject({ status: 'fail', says: expect.stringContaining('answers 404') as string }) // prettier-ignore
   expect(await of(`http://127.0.0.1:${await freePort()}`)).toMatchObject({ status: 'warn', says: expect.stringContaining('does not answer (ECONNREFUSED)') as string }) // prettier-ignore
+})
+
+test('a server that took another port than the default one is asked there, as it has noted it in DATA_DIR', async () => {
+  const { settings } = await leaveServer()
+  const DATA_DIR = await temporaryDirectory()
+  const other = createServer((_request, response) => {
+    response.end(JSON.stringify({ issuer: `http://localhost:${port}` }))
+  })
+  await once(other.listen(0, 'localhost'), 'listening')
+  atEndOfFile(async () => other.close())
+  const { port } = other.address() as { port: number }
+  await noteServedPort(DATA_DIR, port)
+  const { findings } = await examine({ ...settings, DATA_DIR, OIDC_ISSUER: undefined, PORT: undefined })
+  expect(findings.find(({ check }) => check === 'issuer')).toEqual({
+    status: 'ok',
+    check: 'issuer',
+    says: `http://localhost:${port}/.well-known/openid-configuration answers, as this issuer.`,
+  })
 })
 
 test('a clock that stands where the newest migration was written tomorrow', () => {
