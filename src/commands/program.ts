@@ -96,7 +96,8 @@ async function explain(error: unknown): Promise<string> {
   // Its cause may look like our database's.
   if (error.name === 'PluginError') return error.stack ?? error.message
   const { code, address, port } = error as NetworkError
-  if (code === 'EADDRINUSE') return `PORT ${port} on ${address} is in use.`
+  if (code === 'EADDRINUSE')
+    return `PORT ${port} on ${address} is in use. Set another PORT, or leave it out: then the next free one is taken.`
   const hasBegun = begun.has(error)
   if (!hasBegun && isOfDatabase(error))
     return `This cannot start: the database that DATABASE_URL names is out of reach: ${error.message || code}.`

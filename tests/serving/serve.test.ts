@@ -30,7 +30,10 @@ async function occupy(port: number): Promise<number> {
 test('a port that was set and is taken is refused by its name', async () => {
   const port = await occupy(0)
   const { status, stderr } = await runCommand(['serve'], { ...settings, PORT: port })
-  expect({ status, stderr }).toEqual({ status: 1, stderr: `PORT ${port} on 127.0.0.1 is in use.\n` })
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: `PORT ${port} on 127.0.0.1 is in use. Set another PORT, or leave it out: then the next free one is taken.\n`,
+  })
 })
 
 /** What `doctor` finds who was not told of the port either. */
