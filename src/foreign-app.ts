@@ -34,10 +34,18 @@ export function assertOptions(options: unknown): void {
 }
 
 /** Throws `ConfigError` where we would be at another address than the issuer's, or in another's place. */
-export function assertRoom(app: FastifyInstance, { issuer, basePath }: Config, prefix?: string): void {
+export function assertRoom(
+  app: FastifyInstance,
+  { issuer, basePath, OIDC_ISSUER }: Config,
+  prefix?: string,
+): void {
   if (app.prefix !== '')
     throw new ConfigError(
       `Latchkey is registered below ${app.prefix}, where not all of its addresses lie: register it at the root, with prefix: '${app.prefix}${prefix ?? ''}'.`,
+    )
+  if (prefix !== undefined && prefix !== basePath && OIDC_ISSUER === undefined)
+    throw new ConfigError(
+      `OIDC_ISSUER is not set, and with the prefix ${prefix} it must end in that path: OIDC_ISSUER=${issuer}${prefix}.`,
     )
   if (prefix !== undefined && prefix !== basePath)
     throw new ConfigError(

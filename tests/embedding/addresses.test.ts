@@ -59,6 +59,10 @@ test('what cannot agree is refused at boot, in one sentence', async () => {
   expect(await refusal({ prefix: '/login' })).toBe(
     'ConfigError: The prefix /login must be the path of OIDC_ISSUER, which is /auth in http://127.0.0.1:3999/auth.',
   )
+  const unset = { ...settings, OIDC_ISSUER: undefined, PORT: 4321 }
+  expect(await refusal({ prefix: '/auth', settings: unset })).toBe(
+    'ConfigError: OIDC_ISSUER is not set, and with the prefix /auth it must end in that path: OIDC_ISSUER=http://localhost:4321/auth.',
+  )
   expect(
     await refusal({}, async (app, given) => {
       await app.register(async (scope) => scope.register(latchkey, given), { prefix: '/v1' })
