@@ -28,12 +28,12 @@ async function listen(options: Omit<SampleOptions, 'origin'>, first: number): Pr
   }
 }
 
-const issuer = setting('ISSUER')
+const issuer = setting('OIDC_ISSUER')
 const stop = await listen(
   {
     issuer: new URL(issuer),
-    clientId: setting('CLIENT_ID'),
-    clientSecret: setting('CLIENT_SECRET'),
+    clientId: setting('OIDC_CLIENT_ID'),
+    clientSecret: setting('OIDC_CLIENT_SECRET'),
     books: new URL(process.env['BOOKS_URL'] ?? `${issuer}/books`),
   },
   Number(process.env['PORT'] ?? 3001),

@@ -33,10 +33,15 @@ export async function startSampleApp(
   const { config, issuer, clients } = kernelOf(server)
   const credentials = await readDataFile(config.DATA_DIR, SAMPLE_CREDENTIALS_FILE)
   if (credentials === undefined || !existsSync(PROGRAM)) return undefined
-  const [CLIENT_ID, CLIENT_SECRET] = credentials.split(':')
+  const [id, secret] = credentials.split(':')
   const child = spawn(process.execPath, [PROGRAM], {
     // Nothing of our environment: it holds secrets that are not the app's.
-    env: { ISSUER: issuer, CLIENT_ID, CLIENT_SECRET, PORT: String((serverPort % 65_535) + 1) },
+    env: {
+      OIDC_ISSUER: issuer,
+      OIDC_CLIENT_ID: id,
+      OIDC_CLIENT_SECRET: secret,
+      PORT: String((serverPort % 65_535) + 1),
+    },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
   let stopping = false
