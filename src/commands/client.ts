@@ -11,6 +11,7 @@ import { CLIENT_KINDS, type ClientKindName } from '../services/clients/client-ki
 import { namedBy, warnOfAbsent } from './absent.ts'
 import { nobodyServes } from '../services/clients/client-policies.ts'
 import { membersFrom, OF_PLUGINS } from './client-members.ts'
+import { describeMember, membersOfPlugins, termOf } from './client-help.ts'
 import { withJson } from './json-option.ts'
 import { optionName, wholeNumber } from './option.ts'
 import { listed } from './record.ts'
@@ -101,6 +102,11 @@ function kindOf({ kind }: Options): Record<string, unknown> {
   return kind === undefined ? {} : { ...CLIENT_KINDS[kind] }
 }
 
+const EXAMPLES = `
+Examples:
+  npx latchkey client create --client-name Shop --redirect-uris https://shop.example/callback --env
+  npx latchkey client create --client-id reports --scope read_books`
+
 /** As `/admin` shows them. */
 function withEnv(command: Command): Command {
   return command.addOption(
@@ -110,17 +116,21 @@ function withEnv(command: Command): Command {
 
 /** Options for every member of client metadata; plugins' members are taken too, once they are loaded. */
 function withMembers(command: Command): Command {
-  for (const name of Object.keys(ClientMetadata.properties))
-    command.option(`${optionName(name)} <value...>`, name)
+  for (const [name, schema] of Object.entries(ClientMetadata.properties))
+    command.option(`${optionName(name)} <value...>`, describeMember(name, schema))
   command
-    .option('--redirect-uri <uri...>', 'redirect_uris')
+    .configureHelp({ optionTerm: termOf })
+    .option('--redirect-uri <uri...>', 'the same as --redirect-uris')
     .option('--metadata <json>', 'members as a JSON object')
     .option('--strict', 'refuse a scope that is registered nowhere, where else a warning tells of it')
     .allowUnknownOption()
     .allowExcessArguments()
     .addHelpText(
       'after',
-      '\nMembers that plugins add, ours and those of PLUGINS, are options in the same way: --member-name value.',
+      `
+Members that plugins add, ours and those of PLUGINS, are options in the same way: --member-name value.
+${membersOfPlugins().join('\n')}
+${EXAMPLES}`,
     )
   return withJson(command)
 }
