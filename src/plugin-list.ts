@@ -77,6 +77,7 @@ import token from '../plugins/token/index.ts'
 import upstreams from '../plugins/upstreams/index.ts'
 import userinfo from '../plugins/userinfo.ts'
 import resourceServer from '../plugins/resource-server.ts'
+import { closeTo, findNearest } from './protocol/nearest.ts'
 import { ConfigError } from './config.ts'
 import drain from './http/drain.ts'
 import type { LatchkeyOptions } from './latchkey-options.ts'
@@ -177,6 +178,11 @@ export function ownPlugins(): readonly { readonly name: string; readonly depende
   }))
 }
 
+/** As ours are called, whose name may have been written without what all begin with. */
+function withPrefix(name: string): string {
+  return name.startsWith('latchkey-') ? name : `latchkey-${name}`
+}
+
 /** Names of the plugins of ours that are not registered. Throws `ConfigError` for a name of none. */
 export function leftOut({
   without = [],
@@ -184,7 +190,11 @@ export function leftOut({
 }: Pick<LatchkeyOptions, 'without' | 'pages'>): ReadonlySet<string> {
   const all = [...PLUGINS, resourceServer]
   const unknown = without.find((name) => !all.some((plugin) => nameOf(plugin) === name))
-  if (unknown !== undefined) throw new ConfigError(`There is no plugin ${unknown} to leave out.`)
+  if (unknown !== undefined) {
+    const { nearest, distance } = findNearest(withPrefix(unknown), all.map(nameOf))
+    const meant = distance > closeTo(unknown) ? '' : ` Did you mean ${nearest}?`
+    throw new ConfigError(`There is no plugin ${unknown} to leave out.${meant}`)
+  }
   const left = new Set(without)
   if (shown) {
     assertNoneIsNeeded(left, all)

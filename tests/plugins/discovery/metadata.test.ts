@@ -205,7 +205,9 @@ describe('a plugin of ours that is left out', () => {
 
   test('a name that is none of ours is refused, so that nothing stays on by a slip', async () => {
     const misspelt = startServer({}, { build: { without: ['latchkey-introspecton'] } })
-    await expect(misspelt).rejects.toThrow('There is no plugin latchkey-introspecton to leave out.')
+    await expect(misspelt).rejects.toThrow(
+      'There is no plugin latchkey-introspecton to leave out. Did you mean latchkey-introspection?',
+    )
   })
 
   test('the setting WITHOUT leaves out the same way', async () => {
@@ -213,7 +215,9 @@ describe('a plugin of ours that is left out', () => {
     const gone: readonly string[] = [...members['latchkey-introspection'], ...members['latchkey-revocation']]
     expect(Object.keys(await metadata(server)).filter((member) => gone.includes(member))).toEqual([])
     for (const path of ['/introspect', '/revoke']) expect((await server.post(path)).status).toBe(404)
-    await expect(startServer({ WITHOUT: 'latchkey-introspecton' })).rejects.toThrow('There is no plugin')
+    await expect(startServer({ WITHOUT: 'introspection' })).rejects.toThrow(
+      'There is no plugin introspection to leave out. Did you mean latchkey-introspection?',
+    )
   })
 
   test('where nothing asks who is there, apps and people are told so', async () => {
