@@ -58,9 +58,7 @@ interface Done {
 const Text = Type.Optional(Type.String())
 const OF_A_NEW_ONE = {
   lead: message('This link works once. Setting your password signs you out wherever you are signed in.'),
-  done: message(
-    'From now on, only this password is good. You have been signed out wherever you were signed in.',
-  ),
+  done: message('The former password is good no more. You have been signed out wherever you were signed in.'),
 }
 
 export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswordPage): Promise<void> {

@@ -49,7 +49,7 @@ test('who is invited chooses a password, has a confirmed address, and signs in b
   expect(done.body).toContain('Your password is set')
   expect(done.body).toContain('You can sign in with it now.')
   // They were nowhere, and had no other one.
-  expect(form.body + done.body).not.toMatch(/signed out|signs you out|only this password/)
+  expect(form.body + done.body).not.toMatch(/signed out|signs you out|former password/)
   const user = await oauth.users.find(username)
   expect(user!.claims).toMatchObject({ email, email_verified: true })
   expect(await oauth.users.authenticate(email, CHOSEN)).toMatchObject({ username })
