@@ -49,6 +49,7 @@ export async function welcome(server: FastifyInstance, { sample, taken }: Welcom
       : []),
     ...(demo ? [] : [`  Demo         none${whyNone(kernelOf(server))}`]),
   ]
+  if (invitation === null && server.hasPlugin('latchkey-admin')) lines.push(`  Administer   ${issuer}/admin`)
   if (invitation !== null) {
     lines.push(
       '',
