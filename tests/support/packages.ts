@@ -109,7 +109,7 @@ function isOurs(name: string): name is PackageName {
 }
 
 /** As pages have it, and as `pack` does it: once in a run is enough. */
-const PACKS = /^npm pack(?: --workspace (\S+))? --pack-destination (\S+)\n/
+const PACKS = /^(?:mkdir -p \S+\n)?npm pack(?: --workspace (\S+))? --pack-destination (\S+)\n/
 
 /**
  * A folder made by the commands of a page that pack one of ours in the checkout and install it elsewhere; `place` is the
