@@ -1,6 +1,7 @@
 /** `serve`: listens, says where, and stops in order: in-flight requests finish, then the database closes. */
 import cluster from 'node:cluster'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { Config, SettingValues } from '../config.ts'
@@ -38,6 +39,13 @@ export async function serve(environment: SettingValues): Promise<void> {
   // Before anything is made: what keeps it from serving keeps it from beginning.
   if (config.MTLS_PORT !== undefined) await readIdentity(config)
   const { port, taken } = await choosePort(config.HOST, config.PORT)
+  if (
+    cluster.isPrimary &&
+    !config.production &&
+    config.DATABASE_URL === undefined &&
+    !existsSync(config.DATA_DIR)
+  )
+    console.log(`Making the database in ${config.DATA_DIR} (once, some seconds) …`)
   // PostgreSQL starts while the modules are being loaded.
   postgres = config.DATABASE_URL === undefined ? startOwnPostgres(config.DATA_DIR) : undefined
   postgres?.catch(() => {})

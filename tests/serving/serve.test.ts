@@ -132,6 +132,7 @@ test('the first start says where everything is; its commands work as printed, an
   // The sample web app comes up first.
   await expect.poll(server.output).toContain('/books')
   const printed = server.output()
+  expect(printed).toMatch(/^Making the database in .* \(once, some seconds\) …\n/)
   expect(printed).toContain(`Issuer       ${server.url}\n`)
   expect(printed).toContain(`Discovery    ${server.url}/.well-known/openid-configuration\n`)
   expect(printed).toContain('embedded PostgreSQL in ')
