@@ -46,7 +46,12 @@ const FASTIFY_NAMES = ['prefix', 'logLevel', 'logSerializers', 'encapsulate']
 export function readOptions(options: RequireScopeOptions): Settings {
   assertNames(WHO, options, [...NAMES, ...FASTIFY_NAMES])
   const { verifier, resource } = options
-  assert((options.issuer === undefined) !== (verifier === undefined), 'give either issuer or verifier')
+  const given = ['issuer', 'verifier'].find((name) => name in options)
+  const isUnset = options.issuer === undefined && verifier === undefined && given !== undefined
+  assert(
+    (options.issuer === undefined) !== (verifier === undefined),
+    `give either issuer or verifier${isUnset ? `; ${given} is undefined` : ''}`,
+  )
   assert(verifier === undefined || typeof verifier.verify === 'function', 'verifier has no verify method')
   assert(verifier === undefined || options.keys === undefined, 'keys go with issuer, not with verifier')
   if (resource !== undefined) readUrl('resource', resource, false)

@@ -182,7 +182,8 @@ test('options that cannot be meant stop the start with one sentence', async () =
   const https = 'https://as.example'
   const { verify } = verifier
   const table: [unknown, RegExp][] = [
-    [{}, /give either issuer or verifier/],
+    [{}, /give either issuer or verifier$/],
+    [{ issuer: undefined }, /give either issuer or verifier; issuer is undefined$/],
     [{ issuer: https, verifier, audience: 'a' }, /give either issuer or verifier/],
     [{ issuer: [] }, /issuer is empty/],
     [{ issuer: [], audience: 'a' }, /issuer is empty/],
