@@ -4,7 +4,7 @@
  */
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { spawnBeside } from '../support/beside.ts'
 import { createDpopKey, prove } from '../support/dpop.ts'
 import { spawnServer } from '../support/process.ts'
@@ -30,9 +30,8 @@ const rules = [
     client_id: 'app',
   },
 ]
-const BOUND = { client_id: 'bound', client_secret: `lks_${'b'.repeat(43)}`, grant_types: [EXCHANGE], dpop_bound_access_tokens: true, token_exchange: rules } // prettier-ignore
 const home = await startServer({}, {
-  seed: { ...SEED, clients: [{ ...WEB, grant_types: ['authorization_code', 'refresh_token', EXCHANGE], token_exchange: rules }, BOUND] },
+  seed: { ...SEED, clients: [{ ...WEB, grant_types: ['authorization_code', 'refresh_token', EXCHANGE], token_exchange: rules }] },
 }) // prettier-ignore
 const one = await spawnServer(
   { PORT: port, OIDC_ISSUER: there, UNSAFE_OUTBOUND_ORIGINS: home.url },
@@ -112,16 +111,15 @@ test('of twenty that show one ID-JAG at two processes at once, one gets a token'
 
 test('nobody is vouched for with an ID token of a client that was deleted, also where another has its name now', async () => {
   const { clients } = home.server.oauth
-  const old = { ...WEB, client_id: 'old' }
+  const grant_types = ['authorization_code', 'refresh_token', EXCHANGE]
+  const old = { ...WEB, client_id: 'old', grant_types, token_exchange: [{ ...rules[0]!, subject_clients: ['old'] }] }
   await clients.create(old)
-  await clients.update('web', { token_exchange: [...rules, { ...rules[0]!, subject_clients: ['old'] }] })
   const by = { subject_token: await idTokenOf(old), subject_token_type: `${TYPE}id_token` }
-  expect(await vouched(by)).toMatchObject({ status: 200 })
+  expect(await vouched(by, old)).toMatchObject({ status: 200 })
   await home.database.query(`update authorizations set created_at = created_at - interval '1 hour' where client_id = 'old'`)
   await clients.delete('old')
   await clients.create(old)
-  expect(await vouched(by)).toMatchObject({ status: 400, error: 'invalid_request' })
-  await clients.update('web', { token_exchange: rules })
+  expect(await vouched(by, old)).toMatchObject({ status: 400, error: 'invalid_request' })
 }) // prettier-ignore
 
 test('a refresh token vouches too, and stays as it is', async () => {
@@ -157,9 +155,12 @@ test.each([
 })
 
 test('an app that must show a key shows it for this too', async () => {
-  expect(await vouched({}, BOUND)).toMatchObject({ status: 400, error: 'invalid_dpop_proof' })
+  const { clients } = home.server.oauth
+  await clients.update('web', { dpop_bound_access_tokens: true })
+  onTestFinished(async () => void (await clients.update('web', { dpop_bound_access_tokens: null })))
+  expect(await vouched()).toMatchObject({ status: 400, error: 'invalid_dpop_proof' })
   const dpop = await prove(await createDpopKey(), { method: 'POST', url: `${home.url}/token` })
-  expect(await vouched({}, BOUND, { dpop })).toMatchObject({ status: 200, token_type: 'N_A' })
+  expect(await vouched({}, WEB, { dpop })).toMatchObject({ status: 200, token_type: 'N_A' })
 })
 
 test('who is refused is in the audit log', async () => {

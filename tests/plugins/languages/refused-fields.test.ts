@@ -37,7 +37,7 @@ const cases: readonly Case[] = [
   ...[{ redirect_uris: '' }, { client_id: 'read_books' }, { client_id: 'openid' }, { client_id: 'token_introspection' }, { client_id: 'web' }, { grant_types: 'made_up' }, { token_endpoint_auth_method: 'none', grant_types: 'client_credentials' }, { scope: 'b"d' }, { client_uri: 'nowhere' }, { jwks: '{}' }, { optional_scopes: 'openid' }, { backchannel_logout_uri: 'http://app.example/out', token_endpoint_auth_method: 'none' }]
     .map((typed): Case => ['/clients/new', 'client', { client_name: 'New', redirect_uris: 'https://app.example/cb', ...typed }]),
   ...rowsWith('latchkey-private-key-jwt', [['/clients/new', 'client', { redirect_uris: 'https://app.example/cb', token_endpoint_auth_method: 'private_key_jwt' }] satisfies Case]),
-  ...rowsWith('latchkey-token-exchange', [{ subject_client: ['web'] }, { subject_clients: ['web'], made_up: true }, { subject_clients: [] }, { subject_clients: 'web' }]
+  ...rowsWith('latchkey-token-exchange', [{ subject_client: ['web'] }, { subject_clients: ['web'], made_up: true }, { subject_clients: [] }, { subject_clients: 'web' }, { subject_clients: ['web'], audiences: ['https://chat.example'] }]
     .map((rule): Case => ['/clients/new', 'client', { redirect_uris: 'https://app.example/cb', token_exchange: JSON.stringify([{ resources: [API], ...rule }]) }])),
   ['/client?client_id=modern', 'client', { grant_types: 'authorization_code implicit' }],
   ...rowsWith('latchkey-fapi-2.0', [{ token_endpoint_auth_method: '' }, { redirect_uris: 'http://localhost/cb' }, { grant_types: 'authorization_code urn:openid:params:grant-type:ciba' }]

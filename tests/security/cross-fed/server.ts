@@ -30,7 +30,14 @@ export const host = await startReceiver((_request, response) =>
 )
 const origin = `http://127.0.0.1:${host.port}`
 
-const asksToo = { grant_types: ['authorization_code', 'refresh_token', 'client_credentials', GRANT_TYPE] }
+const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
+/** What the web app may do besides: ask for people who are not at it, and be vouched for at another server. */
+const asksToo = {
+  grant_types: ['authorization_code', 'refresh_token', 'client_credentials', GRANT_TYPE, EXCHANGE],
+  token_exchange: [
+    { subject_clients: ['web'], audiences: ['https://other.example'], resources: ['urn:other'] },
+  ],
+}
 const { redirect_uri: callback, client_secret: _secret, ...keyless } = WEB
 const SIGNED = {
   ...WEB,
@@ -78,10 +85,7 @@ export const HEARING = app('hearing')
 export const EXCHANGER = {
   client_id: 'exchanger',
   client_secret: WEB.client_secret,
-  grant_types: [
-    'urn:ietf:params:oauth:grant-type:token-exchange',
-    'urn:ietf:params:oauth:grant-type:jwt-bearer',
-  ],
+  grant_types: [EXCHANGE, 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
   scope: ['read_all'],
   token_exchange: [
     {
@@ -89,7 +93,6 @@ export const EXCHANGER = {
       resources: ['urn:all'],
       scopes: ['read_all'],
     },
-    { subject_clients: ['web'], audiences: ['https://other.example'], resources: ['urn:other'] },
   ],
 }
 

@@ -77,8 +77,7 @@ async function idJag(subject_token: string): Promise<string> {
     requested_token_type: 'urn:ietf:params:oauth:token-type:id-jag',
     audience: 'https://other.example',
   }
-  const by = basic(EXCHANGER.client_id, EXCHANGER.client_secret)
-  return ((await (await server.post('/token', form, by)).json()) as Answer)['access_token']!
+  return ((await (await server.post('/token', form, web.basic)).json()) as Answer)['access_token']!
 }
 
 /** What a receiver is told when it asks whether its stream works. */

@@ -48,6 +48,8 @@ export function createVouch(fastify: FastifyInstance, read: ReadSubjectToken): V
       throw new OAuthError('invalid_request', 'an ID-JAG is given for an ID token or a refresh token')
     if (sent.actor_token !== undefined) throw refused('an ID-JAG names nobody who acts')
     const source = await read(sent.subject_token_type, sent.subject_token, call)
+    // §4.3: its `aud` is the client that asks, whatever a rule names.
+    if (source.clientId !== call.client.clientId) throw refused(NOT_GOOD)
     assertHeld(source, call.binding)
     if (source.standsFor.subject === undefined) throw refused(NOT_GOOD)
     // Nothing is issued here that asks for it, as an exchange does.

@@ -23,6 +23,7 @@ import { createPolicy } from './policy.ts'
 import { ACCESS_TOKEN, refused, type Source } from './source.ts'
 import { createSubjectTokens } from './subject-tokens.ts'
 import { createVouch } from './id-jag.ts'
+import { assertVouchingRules } from './vouching-rules.ts'
 
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
@@ -58,6 +59,7 @@ async function tokenExchange(fastify: FastifyInstance): Promise<void> {
     return acting
   }
 
+  oauth.extendClientMetadata(Type.Object({}), assertVouchingRules)
   // Draft-ietf-oauth-identity-chaining §3; IANA does not know the member yet: only who has an app to vouch for says it, from the next start on.
   oauth.extend('metadata', async () => {
     const [vouched] = await database.query(statements.vouchedFor, [])

@@ -74,12 +74,14 @@ const claimsOf = ({ access_token }: Readonly<Record<string, unknown>>) => decode
 
 const signIn = async (agent?: UserAgent): Promise<Tokens> =>
   getTokens(server, { scope: 'openid read_books' }, agent)
-/** Of the other app. */
-async function signInElsewhere(agent: UserAgent = createUserAgent(server.url)): Promise<string> {
-  const url = authorizationUrl(server, { client_id: 'other', scope: 'openid read_books' })
+async function signInTo(by: typeof OTHER, agent: UserAgent = createUserAgent(server.url)): Promise<Tokens> {
+  const url = authorizationUrl(server, { client_id: by.client_id, scope: 'openid read_books' })
   const code = answerOf(await goThrough(agent, await agent.get(url))).get('code')!
-  return (await exchangeAs(server, toClient(OTHER), code)).tokens.access_token
+  return (await exchangeAs(server, toClient(by), code)).tokens
 }
+/** Of the other app. */
+const signInElsewhere = async (agent?: UserAgent): Promise<string> =>
+  (await signInTo(OTHER, agent)).access_token
 
 const isActive = async (token: unknown): Promise<boolean> => livesAt(server, token)
 
@@ -108,17 +110,41 @@ test('impersonation, where it is registered, says nobody; but who acted before s
   })
 })
 
+/** An app that may be vouched for at another server, by what `subject_clients` got. */
+const vouchedApp = (client_id: string, subject_clients: string[]) => ({
+  ...WEB,
+  client_id,
+  grant_types: ['authorization_code', 'refresh_token', GRANT],
+  token_exchange: [{ subject_clients, resources: ['https://api.other.example'], audiences: ['https://other.example'] }],
+}) // prettier-ignore
+const JAG = { subject_token_type: ID_TOKEN, requested_token_type: 'urn:ietf:params:oauth:token-type:id-jag', audience: 'https://other.example' } // prettier-ignore
+
 test('what policies do not grant is not vouched for at other servers either', async () => {
-  const more = { token_exchange: [{ subject_clients: ['web'], resources: ['https://api.other.example'], audiences: ['https://other.example'] }] }
-  const by = { client_id: 'vouched', client_secret: DESK.client_secret }
-  await clients.create({ ...DESK, ...by, ...more })
-  const form = { subject_token_type: ID_TOKEN, requested_token_type: 'urn:ietf:params:oauth:token-type:id-jag', audience: 'https://other.example' }
-  const vouch = async () => exchange(server, by, tokens.id_token, form)
+  const by = vouchedApp('vouched', ['vouched'])
+  await clients.create(by)
+  // An ID-JAG is given to the app that the ID token is for.
+  const { id_token } = await signInTo(by)
+  const vouch = async () => exchange(server, by, id_token, JAG)
   expect(await vouch()).toMatchObject({ status: 200, token_type: 'N_A' })
   onTestFinished(() => void (isGranted = true))
   isGranted = false
   expect(await vouch()).toMatchObject(invalid('invalid_grant'))
-}) // prettier-ignore
+})
+
+test('nobody is vouched for with an ID token that another app got, whatever a rule names', async () => {
+  const by = vouchedApp('borrower', ['borrower', 'web'])
+  await clients.create(by)
+  expect(await exchange(server, by, tokens.id_token, JAG)).toMatchObject(invalid('invalid_request'))
+  expect(await exchange(server, by, (await signInTo(by)).id_token, JAG)).toMatchObject({ status: 200 })
+})
+
+test('a rule that vouches by the tokens of others alone is refused when it is registered', async () => {
+  const said = 'token_exchange must name the client itself in subject_clients where a rule has audiences'
+  await expect(clients.create(vouchedApp('taker', ['web']))).rejects.toThrow(said)
+  await expect(
+    clients.update('desk', { token_exchange: vouchedApp('desk', ['web']).token_exchange }),
+  ).rejects.toThrow(said)
+})
 
 describe('every combination outside the policy is refused', () => {
   const subjects = { web: tokens.access_token, other: elsewhere, robot: robots }
