@@ -25,7 +25,11 @@ export function namedBy({ token_exchange: rules, federated_identity: identity }:
   const all = Array.isArray(rules) ? (rules as readonly ExchangeRule[]) : []
   const here = all.filter(({ audiences }) => audiences === undefined)
   return {
-    clients: all.flatMap((rule) => [...(rule.subject_clients ?? []), ...(rule.actor_clients ?? [])]),
+    clients: all.flatMap((rule) => [
+      ...(rule.subject_clients ?? []),
+      ...(rule.actor_clients ?? []),
+      ...(rule.audience_client === undefined ? [] : [rule.audience_client]),
+    ]),
     issuers: [
       ...all.flatMap((rule) => [...(rule.subject_issuers ?? []), ...(rule.actor_issuers ?? [])]),
       ...(isObject(identity) ? [String(identity['issuer'])] : []),

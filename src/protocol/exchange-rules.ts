@@ -19,6 +19,8 @@ export const ExchangeRule = Type.Object(
     audiences: Type.Optional(Names()),
     /** What the client is called there; by default as here. */
     client_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    /** Which client these other servers are here: the user is named there by the `sub` that it knows. Needed by who knows a pairwise one. */
+    audience_client: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
     /** At most these, whatever the token has; by default those that the token has. */
     scopes: Type.Optional(Names()),
     /** Whose tokens may say who acts beside the client; by default its own. */

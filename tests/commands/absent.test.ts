@@ -28,6 +28,7 @@ test.each([
       `${SAID} (clients "wbe" "nobody", issuers "${issuer}", resources "https://shlf.example", scopes "read_shlf").`],
     [['client', 'update', 'web', '--token-exchange', JSON.stringify([{ subject_clients: ['web'], resources: [API], scopes: ['read_shelf'] }])], ''],
     [['client', 'update', 'web', '--token-exchange', JSON.stringify([{ subject_clients: ['web'], audiences: ['https://chat.example'], resources: ['https://chat.example/api'], scopes: ['chat'] }])], ''],
+    [['client', 'update', 'web', '--token-exchange', JSON.stringify([{ subject_clients: ['web'], audiences: ['https://chat.example'], resources: ['https://chat.example/api'], audience_client: 'chat' }])], `${SAID} (clients "chat").`],
   ] satisfies [string[], string][]),
   ...rowsWith('latchkey-federated-jwt', [
     [['client', 'create', '--client-id', 'job', '--scope', 'read_shelf', '--grant-types', 'client_credentials', '--token-endpoint-auth-method', 'federated_jwt', '--federated-identity', `{"issuer":"${issuer}","subject":"job"}`],

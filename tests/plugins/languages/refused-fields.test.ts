@@ -39,6 +39,7 @@ const cases: readonly Case[] = [
   ...rowsWith('latchkey-private-key-jwt', [['/clients/new', 'client', { redirect_uris: 'https://app.example/cb', token_endpoint_auth_method: 'private_key_jwt' }] satisfies Case]),
   ...rowsWith('latchkey-token-exchange', [{ subject_client: ['web'] }, { subject_clients: ['web'], made_up: true }, { subject_clients: [] }, { subject_clients: 'web' }, { subject_clients: ['web'], audiences: ['https://chat.example'] }]
     .map((rule): Case => ['/clients/new', 'client', { redirect_uris: 'https://app.example/cb', token_exchange: JSON.stringify([{ resources: [API], ...rule }]) }])),
+  ...rowsWith('latchkey-token-exchange', [['/clients/new', 'client', { client_id: 'jag', redirect_uris: 'https://app.example/cb', subject_type: 'pairwise', token_exchange: JSON.stringify([{ subject_clients: ['jag'], audiences: ['https://chat.example'], resources: [API] }]) }] satisfies Case]),
   ['/client?client_id=modern', 'client', { grant_types: 'authorization_code implicit' }],
   ...rowsWith('latchkey-fapi-2.0', [{ token_endpoint_auth_method: '' }, { redirect_uris: 'http://localhost/cb' }, { grant_types: 'authorization_code urn:openid:params:grant-type:ciba' }]
     .map((typed): Case => ['/client?client_id=bank', 'client', typed])),

@@ -20,6 +20,7 @@ import { assertHeld } from './holder.ts'
 import { rulesOf } from './policy.ts'
 import { isFrom, NOT_GOOD, refused, type Source, TYPE } from './source.ts'
 import type { ReadSubjectToken } from './subject-tokens.ts'
+import { isPublic } from './vouching-rules.ts'
 
 /** Seconds: it is shown at once. */
 const LIFETIME = 300
@@ -64,6 +65,26 @@ export function createVouch(fastify: FastifyInstance, read: ReadSubjectToken): V
     return typeof email === 'string' && isVerified === true ? { email, email_verified: true } : {}
   }
 
+  /** As the ID tokens that the other server gets name them: a pairwise `sub` of the app is nobody there. */
+  async function subjectThere(
+    { audience_client: audienceClient }: ExchangeRule,
+    userId: string,
+    client: Client,
+  ) {
+    if (audienceClient === undefined) {
+      if (!isPublic(client.metadata))
+        throw new OAuthError(
+          'invalid_target',
+          'the rule of this audience names no audience_client, and the sub that the client knows says nothing there',
+        )
+      return oauth.subjectOf(userId, client)
+    }
+    const there = await oauth.findClient(audienceClient)
+    if (there === null)
+      throw new OAuthError('invalid_target', 'the client that this audience is here is not registered')
+    return oauth.subjectOf(userId, there)
+  }
+
   async function vouch(sent: VouchRequest, call: Call): Promise<Answer> {
     const { client } = call
     // RFC 9449 §5.2: a client that must show a key does so with each request.
@@ -78,6 +99,7 @@ export function createVouch(fastify: FastifyInstance, read: ReadSubjectToken): V
     if (user === null || !isInUse(user)) throw refused(NOT_GOOD)
     const rule = ruleFor(client, source, audience, sent)
     const scope = scopeOf(rule, sent)
+    const sub = await subjectThere(rule, user.id, client)
     const { authentication, standsFor, parent } = source
     await tokenIssuer.assertAllowed(
       {
@@ -94,7 +116,7 @@ export function createVouch(fastify: FastifyInstance, read: ReadSubjectToken): V
     if (exp <= now) throw refused(NOT_GOOD)
     const claims = {
       jti: randomUUID(),
-      sub: source.sub,
+      sub,
       aud: audience,
       client_id: rule.client_id ?? client.clientId,
       iat: now,

@@ -5,8 +5,10 @@ import type { ExchangeRule } from '../../../../src/protocol/exchange-rules.ts'
 import { reason } from '../../../../src/protocol/message.ts'
 
 /** Throws `invalid_client_metadata` for a rule with `audiences` of which nothing could come. */
-export function assertVouchingRules({ client_id: clientId, token_exchange: rules = [] }: Bag): void {
-  for (const { audiences, subject_clients: subjects = [] } of rules as readonly ExchangeRule[]) {
+export function assertVouchingRules(metadata: Bag): void {
+  const { client_id: clientId, token_exchange: rules = [], subject_type: type } = metadata
+  for (const rule of rules as readonly ExchangeRule[]) {
+    const { audiences, subject_clients: subjects = [] } = rule
     if (audiences === undefined) continue
     // Draft-ietf-oauth-identity-assertion-authz-grant §4.3: nobody is vouched for by what another client got.
     if (!subjects.includes(clientId as string))
@@ -14,5 +16,17 @@ export function assertVouchingRules({ client_id: clientId, token_exchange: rules
         'token_exchange',
         reason('must name the client itself in subject_clients where a rule has audiences'),
       )
+    if (rule.audience_client === undefined && !isPublic(metadata))
+      throw metadataError(
+        'token_exchange',
+        reason('must name an audience_client where a rule has audiences and the subject_type is {type}', {
+          type: String(type),
+        }),
+      )
   }
+}
+
+/** Whether others know its users by the same `sub` (OpenID Connect Core §8). */
+export function isPublic({ subject_type: type = 'public' }: Bag): boolean {
+  return type === 'public'
 }

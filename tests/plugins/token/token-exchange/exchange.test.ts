@@ -146,6 +146,54 @@ test('a rule that vouches by the tokens of others alone is refused when it is re
   ).rejects.toThrow(said)
 })
 
+describe('by which sub an ID-JAG names somebody', () => {
+  const pairwise = { subject_type: 'pairwise' }
+  /** As its ID tokens at this server do. */
+  const named = async (by: typeof OTHER, idToken: string) =>
+    claimsOf(await exchange(server, by, idToken, JAG)).sub
+
+  test('by the one that the other server knows them by, as the client that it is here', async () => {
+    const chat = { ...WEB, ...pairwise, client_id: 'chat', redirect_uri: 'https://chat.example/cb' }
+    await clients.create(chat)
+    const { id: alice } = (await users.find('alice'))!
+    for (const [client_id, more] of [['mute', pairwise], ['overt', {}]] as const) {
+      const by = { ...vouchedApp(client_id, [client_id]), ...more }
+      const token_exchange = [{ ...by.token_exchange[0]!, audience_client: 'chat' }]
+      await clients.create({ ...by, token_exchange })
+      const { id_token } = await signInTo(by)
+      const other = server.server.oauth.subjectOf(alice, (await server.server.oauth.findClient('chat'))!)
+      expect(other).not.toBe(decodeJwt(id_token).sub)
+      expect(await named(by, id_token)).toBe(other)
+    }
+    await clients.delete('chat')
+    const { id_token } = await signInTo(vouchedApp('overt', ['overt']))
+    await expect.poll(async () => exchange(server, vouchedApp('overt', ['overt']), id_token, JAG)).toMatchObject({
+      ...invalid('invalid_target'),
+      error_description: 'the client that this audience is here is not registered',
+    })
+  }) // prettier-ignore
+
+  test('without that client by the public one, and by none where the app knows a pairwise one', async () => {
+    const by = vouchedApp('plain', ['plain'])
+    await clients.create(by)
+    const { id_token } = await signInTo(by)
+    expect(await named(by, id_token)).toBe((await users.find('alice'))!.id)
+    await expect(clients.update('plain', pairwise)).rejects.toThrow(
+      'token_exchange must name an audience_client where a rule has audiences and the subject_type is pairwise',
+    )
+    // Registered before that was asked for.
+    const { database } = server
+    await database.query(`update clients set metadata = metadata || '{"subject_type":"pairwise"}' where client_id = 'plain'`)
+    await database.query(`insert into changes (id, kind, key) values (gen_random_uuid(), 'client', 'plain')`)
+    const known = async () => (await signInTo(by)).id_token
+    await expect.poll(async () => decodeJwt(await known()).sub).not.toBe(decodeJwt(id_token).sub)
+    expect(await exchange(server, by, await known(), JAG)).toMatchObject({
+      ...invalid('invalid_target'),
+      error_description: expect.stringContaining('audience_client') as unknown,
+    })
+  }) // prettier-ignore
+})
+
 describe('every combination outside the policy is refused', () => {
   const subjects = { web: tokens.access_token, other: elsewhere, robot: robots }
   const actors = { nobody: undefined, desk: desks, robot: robots }
