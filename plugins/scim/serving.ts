@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { answer, type Answer } from '../../src/doors/answer.ts'
 import type { BearerCall, EndpointMethod } from '../../src/doors/endpoint.ts'
 import { queryText } from '../../src/http/forms.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { ProgramAccess } from '../programs/access.ts'
@@ -70,7 +71,12 @@ export function serveOpenly(
     body: 'json',
     failures: FAILURES,
     parameters: Type.Object({}),
-    handle: async (_parameters, call) => scimAnswer(tell(call)),
+    async handle(_parameters, call) {
+      // RFC 7644 §4: whoever filters would take all of it for what the filter lets through.
+      if ((queryOf(call.request)['filter'] ?? '') !== '')
+        throw new OAuthError('access_denied', 'what SCIM can do here is not filtered', { status: 403 })
+      return scimAnswer(tell(call))
+    },
   })
 }
 

@@ -191,6 +191,11 @@ test.each([
   ['GET', '/', 404],
   ['PUT', '/Users', 405],
   ['POST', '/ServiceProviderConfig', 405],
+  // RFC 7644 §4: nobody takes it for what the filter lets through.
+  ['GET', '/ServiceProviderConfig?filter=patch.supported%20eq%20false', 403],
+  ['GET', '/ResourceTypes?filter=name%20eq%20%22Group%22', 403],
+  ['GET', '/Schemas?filter=id%20eq%20%22x%22', 403],
+  ['GET', `/Schemas/${USER}?filter=id%20eq%20%22x%22`, 403],
 ])('%s %s is refused as SCIM refuses: %i', async (method, path, status) => {
   const answer = await call!(method, path)
   expect([answer.status, answer.body]).toEqual([
