@@ -82,7 +82,11 @@ async function fapi(fastify: FastifyInstance): Promise<void> {
         ),
       },
       response_types: { among: ['code'], supported: ['response_types_supported'] },
-      grant_types: { never: NEVER, supported: ['grant_types_supported'] },
+      grant_types: {
+        never: NEVER,
+        supported: ['grant_types_supported'],
+        serving: { [DEVICE_CODE]: 'device_authorization_endpoint' },
+      },
       token_endpoint_auth_signing_alg: signedBy(
         ...['token', 'revocation', 'introspection'].map(
           (one) => `${one}_endpoint_auth_signing_alg_values_supported`,

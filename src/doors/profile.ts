@@ -31,4 +31,6 @@ export interface Choice {
   readonly optional?: boolean
   /** Members of the server metadata that hold what is offered: under OIDC_PROFILE they hold no more than this. */
   readonly supported?: readonly string[]
+  /** Members of the server metadata that serve one value alone, by the value: under OIDC_PROFILE they are not there where it may not be registered. */
+  readonly serving?: Readonly<Record<string, string>>
 }

@@ -225,6 +225,10 @@ test('the server offers no more than its clients may use', async () => {
     dpop_signing_alg_values_supported: ['ES256', 'Ed25519', 'EdDSA', 'PS256'],
   })
   expect(offered['token_endpoint_auth_methods_supported']).not.toContain('client_secret_basic')
+  expect(offered['request_object_signing_alg_values_supported']).not.toContain('none')
+  // The grant is never allowed, so there is nowhere to begin with it.
+  expect(offered['grant_types_supported']).not.toContain('urn:ietf:params:oauth:grant-type:device_code')
+  expect(offered).not.toHaveProperty('device_authorization_endpoint')
   const resource = await whole.get('/.well-known/oauth-protected-resource')
   expect(await resource.json()).toMatchObject({
     dpop_signing_alg_values_supported: offered['dpop_signing_alg_values_supported'],

@@ -104,8 +104,14 @@ export function createProfiles(doors: DoorRegistry, ofServer: readonly string[])
             .filter((member) => Array.isArray(offered[member]))
             .map((member) => [member, (offered[member] as string[]).filter((one) => isAmong(choice, one))]),
         )
+        const useless = Object.values(choices).flatMap((choice) =>
+          Object.entries(choice.serving ?? {}).flatMap(([value, member]) =>
+            isAmong(choice, value) ? [] : [member],
+          ),
+        )
         const told = Object.entries(locks).filter(([member]) => Object.hasOwn(offered, member))
-        offered = { ...offered, ...Object.fromEntries([...narrowed, ...told]) }
+        const kept = Object.entries(offered).filter(([member]) => !useless.includes(member))
+        offered = Object.fromEntries([...kept, ...narrowed, ...told])
       }
       return offered
     },
