@@ -167,7 +167,10 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
     authorization_endpoint: `${oauth.issuer}/authorize`,
     response_types_supported: [...oauth.owners('responseType').keys()],
     response_modes_supported: [...oauth.owners('responseMode').keys()],
-    scopes_supported: [...OPENID_SCOPES],
+    // Which asks for a refresh token (OpenID Connect Core §11).
+    scopes_supported: [...OPENID_SCOPES].filter(
+      (scope) => scope !== 'offline_access' || doors.grants.has('refresh_token'),
+    ),
     authorization_response_iss_parameter_supported: true,
     request_parameter_supported: isSupported('request'),
     request_uri_parameter_supported: isSupported('request_uri'),

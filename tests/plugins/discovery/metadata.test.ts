@@ -251,7 +251,10 @@ describe('a plugin of ours that is left out', () => {
 
   test('the grants: the token endpoint stays, and serves none', async () => {
     const server = await startServer({}, { build: { without: grants } })
-    expect((await metadata(server))['grant_types_supported']).toEqual([])
+    const { grant_types_supported, scopes_supported } = await metadata(server)
+    expect(grant_types_supported).toEqual([])
+    // What asks for a refresh token is not offered where nobody gets one.
+    expect(scopes_supported).toEqual(['openid', 'profile', 'email', 'address', 'phone'])
     const { oauth } = server.server
     const client = await oauth.clients.create({
       scope: ['a'],
