@@ -13,7 +13,7 @@ import { createDeviceRequests } from './requests.ts'
 
 async function deviceCode(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const requests = createDeviceRequests(oauth, kernelOf(fastify).box)
+  const requests = createDeviceRequests(oauth, kernelOf(fastify))
   addEndpoint(oauth, requests)
   addGrant(fastify, requests)
   addPicture(fastify)

@@ -3,7 +3,6 @@
  * can lead to it without knowing the other. Codes themselves are stored nowhere.
  */
 import { randomInt } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
 import type { ApprovalRequest } from '../../../../src/doors/approval.ts'
 import type { Client } from '../../../../src/doors/client.ts'
 import { approvalToJson, type StoredApproval } from '../../../../src/doors/stored-facts.ts'
@@ -17,7 +16,9 @@ import {
   type Place,
   placeOf,
 } from '../../../../src/services/clients/anybodys.ts'
-import type { SecretBox } from '../../../../src/services/keys/secret-box.ts'
+import { createDoneOnce } from '../../../../src/services/done-once.ts'
+import type { Kernel } from '../../../../src/services/kernel.ts'
+import { statements } from '../../../../src/store/artifacts.ts'
 import type { OAuth } from '../../../oauth/index.ts'
 import { isOpen, type Decided, type Decision } from '../decision.ts'
 import { createPolls, type Poll } from '../polls.ts'
@@ -31,7 +32,6 @@ export interface DeviceRequest extends Decided {
   readonly askedAt: number
   /** Hash of the id, 256 random bits, of the browser in which the code was entered: no other may go on. */
   readonly browser?: string
-  readonly decidedBy?: Decider
 }
 
 export interface Decider {
@@ -52,7 +52,7 @@ export interface DeviceRequests {
   findByDeviceCode(deviceCode: string): Promise<{ id: string; request: DeviceRequest | null }>
   /** Binds the request to the browser. Null for a code that is not open, or was entered in another one. */
   claim(userCode: string, browserId: string): Promise<Found | null>
-  /** False when it was decided before, or is too old; not where the same one decides again as they did. */
+  /** False when it was decided before, or is too old; not where the same one decides again as they did a moment ago. */
   decide(id: string, decision: Decision, decidedBy: Decider): Promise<boolean>
   /** Notes that the device asked; false when it came too early, and then has to leave 5 seconds more (§3.5). */
   poll(id: string): Promise<boolean>
@@ -73,10 +73,13 @@ const PLACES = 64
 
 export function createDeviceRequests(
   { artifacts }: Pick<OAuth, 'artifacts'>,
-  box: Pick<SecretBox, 'tag'>,
+  kernel: Pick<Kernel, 'artifacts' | 'audit' | 'box'>,
 ): DeviceRequests {
+  const { audit, box } = kernel
   const requests = artifacts<DeviceRequest>(DEVICE, { lifetime: LIFETIME + GRACE })
   const userCodes = artifacts<{ id: string }>('device-user-code', { lifetime: LIFETIME })
+  // Apart from the request, which the device may have spent before the answer comes.
+  const decisions = createDoneOnce<{ allowed: boolean }>(kernel, 'device-decision')
   const polls = createPolls(artifacts<Poll>('device-polls', { lifetime: LIFETIME + GRACE }))
 
   /** One that nobody else has at the moment. */
@@ -118,32 +121,28 @@ export function createDeviceRequests(
       return (await requests.replace(id, request, claimed)) ? { id, request: claimed } : null
     },
 
-    async decide(id, decision, decidedBy) {
+    async decide(id, decision, { entry, user }) {
+      const [sent, allowed] = [{ form: entry, browser: user ?? '' }, 'granted' in decision]
       const request = await requests.get(id)
-      if (request === null) return false
-      const decided = { ...request, decision, decidedBy }
-      if (isOpen(request) && (await requests.replace(id, request, decided, eventOf(decided)))) return true
+      if (request !== null && isOpen(request)) {
+        const isDecided = await audit.transaction(async (query, note) => {
+          const values = [DEVICE, box.hashes(id), request, { ...request, decision }] as const
+          if ((await query(statements.replace, values)).length === 0) return false
+          await decisions.note(query, sent, { allowed })
+          note(eventOf(request, allowed, user))
+          return true
+        })
+        if (isDecided) return true
+      }
       // By the same form, whose answer was lost, or which was sent twice.
-      const now = await requests.get(id)
-      return now !== null && isSame(now, decided)
+      return (await decisions.find(sent))?.allowed === allowed
     },
 
     poll: polls.note,
   }
 }
 
-const isAllowed = ({ decision }: Decided): boolean => decision !== undefined && 'granted' in decision
-
-function isSame(one: DeviceRequest, other: DeviceRequest): boolean {
-  return (
-    one.decision !== undefined &&
-    isAllowed(one) === isAllowed(other) &&
-    isDeepStrictEqual(one.decidedBy, other.decidedBy)
-  )
-}
-
-function eventOf(decided: DeviceRequest): NewEvent {
-  const { approval, address, decidedBy } = decided
-  const type = isAllowed(decided) ? 'device.allowed' : 'device.denied'
-  return { type, client: approval.client, user: decidedBy?.user, details: { device: address } }
+function eventOf({ approval, address }: DeviceRequest, allowed: boolean, user: string | undefined): NewEvent {
+  const type = allowed ? 'device.allowed' : 'device.denied'
+  return { type, client: approval.client, user, details: { device: address } }
 }

@@ -246,7 +246,13 @@ test('what is allowed, denied and refused is in the audit log and on the account
     expect(text).toContain(words)
 })
 
-test.each(['allow', 'deny'])('a form that is sent again, as the answer to %s was lost, leads on, and is told of once', async (decision) => {
+test.each([
+  ['allow', 'later'],
+  ['allow', 'before'],
+  ['deny', 'later'],
+  ['deny', 'before'],
+])('a form that is sent again, as the answer to %s was lost, leads on, and is told of once; the device asks %s', async (decision, asks) => {
+  const expected = decision === 'allow' ? { status: 200 } : invalid('access_denied')
   const person = newPerson(server)
   await goThrough(person, await enter(server, person, await ask(server)))
   const asked = await ask(server)
@@ -263,10 +269,14 @@ test.each(['allow', 'deny'])('a form that is sent again, as the answer to %s was
   })
   expect((await person.submit(consent, 'consent', { decision })).status).toBe(500)
   spy.mockRestore()
+  const told = asks === 'before' ? await poll(server, asked) : undefined
   const end = await person.submit(consent, 'consent', { decision })
   expect([end.status, end.url]).toEqual([200, `${server.url}/device/${decision === 'allow' ? 'allowed' : 'denied'}`])
   expect(await count()).toBe(before + 1)
-  expect(await poll(server, asked)).toMatchObject(decision === 'allow' ? { status: 200 } : invalid('access_denied'))
+  expect(told ?? (await poll(server, asked))).toMatchObject(expected)
+  // The other button has decided nothing, and the same code is no way to it.
+  const other = decision === 'allow' ? 'deny' : 'allow'
+  expect((await person.submit(consent, 'consent', { decision: other })).status).toBe(400)
 }) // prettier-ignore
 
 test('the page says where a device is, when it asked, and that its network is another', async () => {
