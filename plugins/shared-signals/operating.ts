@@ -84,6 +84,7 @@ export function createOperating({ streams, queue, setStatus }: OperatingParts): 
       // Without a `state`: nobody asked for it (§8.1.4.1).
       await queue.add([queuedOfStream(stream, { type: VERIFICATION, payload: {} })])
       await queue.relieve(stream)
+      await queue.retry(stream)
       return stream
     },
     async remove(id) {

@@ -39,6 +39,8 @@ interface Round {
   /** Whether the receiver was asked at all. */
   isAsked: boolean
   taken: number
+  /** The id of the last one that was; empty for none. They go in the order of their ids. */
+  lastTaken: string
   readonly problems: Problem[]
 }
 
@@ -87,8 +89,10 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
       const { status = 0, err = '' } = (await push(delivery, claims)) ?? {}
       const isRefused = status === 400 && FINAL.has(err)
       isDone = status === 0 || isRefused
-      if (status === 0) round.taken++
-      else if (isRefused) log.warn({ client, jti, refusal: err }, 'a receiver refused a security event')
+      if (status === 0) {
+        round.taken++
+        round.lastTaken = jti
+      } else if (isRefused) log.warn({ client, jti, refusal: err }, 'a receiver refused a security event')
       else
         round.problems.push(problem(new Error(`it answered with ${status}${err === '' ? '' : `: ${err}`}`)))
     } catch (error) {
@@ -129,16 +133,20 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
   oauth.deliver({
     kind: KIND,
     payload: Type.Object({ client: Type.String(), stream: Type.String() }),
-    async deliver({ client, stream: id }) {
-      const round: Round = { after: '', isAsked: false, taken: 0, problems: [] }
+    async deliver({ client, stream: id }, { attempt }) {
+      const round: Round = { after: '', isAsked: false, taken: 0, lastTaken: '', problems: [] }
       const rest = await pushAll(client, id, round)
       const fault = faultOf(round)
       const refused = new Set([...(reached.get(id)?.refused ?? []), ...round.problems.map(({ jti }) => jti)])
       if (fault === undefined || rest === null) reached.delete(id)
       else reached.set(id, { after: round.after, refused: [...refused].slice(-MOST_KNOWN) })
+      const tried = fault === undefined ? round.problems.map(({ jti }) => jti) : []
+      const passed = [...refused].filter((jti) => jti < round.lastTaken || tried.includes(jti))
+      await putOff(client, id, round, passed)
       if (fault !== undefined) throw fault
-      if (round.problems.length > 0) await putOff(client, id, round, [...refused])
-      if (rest !== null) await queue.goOn(rest)
+      // It is back: what was put off need not wait for its time.
+      if (attempt > 1 && round.taken > 0) await queue.retry({ client, id })
+      else if (rest !== null) await queue.goOn(rest)
       return textOf(round)
     },
   })
@@ -154,11 +162,12 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
     client: string,
     id: string,
     { problems }: Round,
-    refused: readonly string[],
+    passed: readonly string[],
   ): Promise<void> {
-    await queue.putOff({ client, id }, refused)
+    if (passed.length === 0) return
+    await queue.putOff({ client, id }, passed)
     for (const { jti, error: err, isKnown } of problems)
-      if (!isKnown)
+      if (!isKnown && passed.includes(jti))
         log.warn(
           { client, jti, err },
           'a receiver took other security events and not this one, which is sent again later',
@@ -166,9 +175,9 @@ export function addPushing(fastify: FastifyInstance, { streams, queue, sets }: P
   }
 }
 
-/** Why the receiver fails: undefined where it took something, or was sent only what it had not taken before while it took others. */
-function faultOf({ taken, problems }: Round): Error | undefined {
-  return taken > 0 ? undefined : problems.find(({ isKnown }) => !isKnown)?.error
+/** Why the receiver fails: undefined where it took something behind what it did not take, or had not taken that before while it took others. */
+function faultOf({ lastTaken, problems }: Round): Error | undefined {
+  return problems.find(({ jti, isKnown }) => !isKnown && jti > lastTaken)?.error
 }
 
 /** Null where that says nothing of the receiver. */

@@ -31,6 +31,8 @@ export interface Queue {
   wake(stream: Stream): Promise<void>
   /** Has told what waits and is not put off. */
   goOn(stream: Stream): Promise<void>
+  /** Has what was put off told at once as well: its receiver takes something again. It is put off for as long as before where that is not taken. */
+  retry(stream: Pick<Stream, 'client' | 'id'>): Promise<void>
   /** Lets its receiver be tried at once, though it has failed before: somebody says that it is mended, or asks. */
   relieve(stream: Stream): Promise<void>
   /**
@@ -73,12 +75,12 @@ export function createQueue(fastify: FastifyInstance): Queue {
   const { database, feed, outbox, recipients } = kernelOf(fastify)
 
   /** Whichever way the receiver gets them: the stream may have changed since it was read, and who pushes or is asked looks it up. */
-  async function tell(query: Query, streams: readonly Stream[]): Promise<void> {
+  async function tell(query: Query, streams: readonly Pick<Stream, 'client' | 'id'>[]): Promise<void> {
     await outbox.enqueueBy(query, streams.map(pushOf))
     await recordChanges(query, 'delivery', streams.map(changeOf))
   }
 
-  async function announce(streams: readonly Stream[]): Promise<void> {
+  async function announce(streams: readonly Pick<Stream, 'client' | 'id'>[]): Promise<void> {
     await outbox.announce()
     await feed.announceAll('delivery', streams.map(changeOf))
   }
@@ -117,6 +119,13 @@ export function createQueue(fastify: FastifyInstance): Queue {
       await relieve(stream)
       await database.transaction(async (query) => {
         await query(statements.anew, [stream.id])
+        await tell(query, [stream])
+      })
+      await announce([stream])
+    },
+    async retry(stream) {
+      await database.transaction(async (query) => {
+        await query(statements.retry, [stream.id])
         await tell(query, [stream])
       })
       await announce([stream])

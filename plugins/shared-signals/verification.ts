@@ -34,6 +34,7 @@ export function addVerification(
       if (stream.status !== 'disabled') {
         await queue.add([queuedOfStream(stream, { type: VERIFICATION, payload })])
         await queue.relieve(stream)
+        await queue.retry(stream)
       }
       return answer({ status: 204 })
     },

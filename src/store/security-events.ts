@@ -99,6 +99,12 @@ export const statements = {
     return `update ${event.name} set ${event.column('attempts')} = 0, ${dueAt} = null
       where ${event.column('stream')} = $1 and ${dueAt} is not null`
   }),
+  /** What was put off is due. */
+  retry: statement('security-events-retry', (table) => {
+    const event = table(SecurityEvent)
+    const dueAt = event.column('dueAt')
+    return `update ${event.name} set ${dueAt} = null where ${event.column('stream')} = $1 and ${dueAt} is not null`
+  }),
   /**
    * Puts off those of the ids $2 that are not yet, twice as long as the least of their last pauses: for so many seconds, by the clock of the transaction. Null
    * where there are none.
@@ -108,7 +114,7 @@ export const statements = {
     const [stream, jti, attempts] = [event.column('stream'), event.column('jti'), event.column('attempts')]
     return `with due as (select ${jti} as one, ${attempts} as tried from ${event.name}
         where ${stream} = $1 and ${jti} = any($2::text[]) and ${isDue(event)}),
-      pause as materialized (select least(power(2, least(min(tried), 20)), ${LONGEST_PAUSE}) * (0.5 + random()) as seconds from due),
+      pause as materialized (select least(power(2, least(min(tried), 20)), ${LONGEST_PAUSE}) * (0.5 + random() / 2) as seconds from due),
       put as (update ${event.name} set ${attempts} = ${attempts} + 1,
           ${event.column('dueAt')} = now() + make_interval(secs => (select seconds from pause))
         where ${stream} = $1 and ${jti} = any(array(select one from due)))

@@ -237,6 +237,7 @@ export const questions: Readonly<Record<string, Question>> = {
     12,
   ],
   'security-events-anew': [['stream-1'], 2 * WAITING],
+  'security-events-retry': [['stream-1'], 2 * WAITING],
   'security-events-put-off': [['stream-1', ['jti-1', 'jti-2']], 8],
   'security-events-expired': [[], REMOVAL],
   'removed-subject-add': [['stream-1', 'subject-1', 100_000, 'event-stream'], 2 * WAITING],

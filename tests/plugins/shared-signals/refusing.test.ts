@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import { decodeJwt } from 'jose'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { OutboundError } from '../../../src/doors/outbound.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { TooManyUnderWay } from '../../../src/services/outbound/too-many.ts'
@@ -18,21 +18,41 @@ const clock = performance.now.bind(performance)
 vi.spyOn(performance, 'now').mockImplementation(() => clock() + leapt)
 
 const waiting: ServerResponse[] = []
+/** The first event that a receiver does not hear any more; empty while all are up. */
+let down = ''
+/** Events that are taken now, and were refused before. */
+const mended = new Set<string>()
 const receiver = await startReceiver(({ url, body }, response) => {
   if (url.startsWith('/held/')) return waiting.push(response)
   const { jti = '' } = decodeJwt(body)
   if (url === '/slow') leapt += 10_000
   if (url === '/silent' && jti.startsWith('refused')) return response.destroy()
+  if (down !== '' && jti >= down) return response.destroy()
+  if (mended.has(jti)) return response.writeHead(202).end()
   return response.writeHead(jti.includes('refused') ? 500 : 202).end()
 })
 const origin = `http://127.0.0.1:${receiver.port}`
-const NAMES = ['refusing', 'one', 'slow', 'silent', 'busy', 'stalled', 'held', 'resting', 'crowded', 'since']
+const NAMES = [
+  'refusing',
+  'one',
+  'slow',
+  'silent',
+  'busy',
+  'stalled',
+  'held',
+  'resting',
+  'crowded',
+  'since',
+  'down',
+  'back',
+  'pause',
+]
 const server = await signals.startSignals(
   NAMES.map((name) => signals.app(name)),
   // Nobody tries anything by itself.
   { UNSAFE_OUTBOUND_ORIGINS: origin, OIDC_JANITOR_INTERVAL: 0 },
 )
-const { queue, streams } = server.server.sharedSignals
+const { operating, queue, streams } = server.server.sharedSignals
 const claimed = queue.claim
 const claim = vi.spyOn(queue, 'claim')
 
@@ -54,11 +74,15 @@ async function store(stream: string, jtis: readonly string[]): Promise<void> {
     )
 }
 
-const deliver = async (client: string, stream: string) =>
+const deliver = async (client: string, stream: string, attempt = 1) =>
   kernelOf(server.server)
     .doors.owners('delivery')
     .get('security-events')!
-    .deliver({ client, stream }, { id: 'one', attempt: 1, enqueuedAt: Date.now() })
+    .deliver({ client, stream }, { id: 'one', attempt, enqueuedAt: Date.now() })
+
+const putOffOf = async (stream: string): Promise<unknown[]> =>
+  (await server.database.query(`select jti from security_events where stream = '${stream}' and due_at is not null order by jti`))
+    .map(({ jti }) => jti) // prettier-ignore
 
 const deliveriesTo = async (client: string): Promise<number> =>
   (await server.database.query(`select from outbox where recipient = '${client}' and given_up_at is null`))
@@ -168,6 +192,58 @@ test('only what was sent is put off: what was stored since, also with an id of b
   const rows = await server.database.query(`select jti from security_events where stream = '${id}' and attempts > 0`)
   expect(rows).toEqual([{ jti: 'b-refused' }])
   await until(() => expect(cameTo('since')).toContain('a-late'))
+  await become('paused')
+}) // prettier-ignore
+
+test('a receiver that goes down within a round fails, and nothing behind that is put off; what it had passed over is', async () => {
+  const { id, become } = await streamOf('down')
+  await store(id, ['a-refused', 'b', 'c', 'd'])
+  onTestFinished(() => void (down = ''))
+  down = 'c'
+  await expect(deliver('down', id)).rejects.toThrow(OutboundError)
+  expect(cameTo('down')).toEqual(['a-refused', 'b', 'c', 'd'])
+  expect(await putOffOf(id)).toEqual(['a-refused'])
+  down = ''
+  await queue.goOn((await streams.find('down'))!)
+  await until(async () => expect((await queue.list((await streams.find('down'))!, 10)).map(({ jti }) => jti)).toEqual(['a-refused']))
+  await become('paused')
+}) // prettier-ignore
+
+test('what was put off is sent again at once when the receiver takes what it had failed at, and when it, or an administrator, asks for an event', async () => {
+  const { call, id, become } = await streamOf('back')
+  const acts: [string, () => Promise<unknown>][] = [
+    ['a', async () => store(id, ['a-later']).then(async () => deliver('back', id, 2))],
+    ['b', async () => call('POST', '/verify', { stream_id: id })],
+    ['c', async () => operating.verify(id)],
+  ]
+  for (const [name, act] of acts) {
+    const jti = `${name}-refused`
+    await until(async () => expect(await deliveriesTo('back')).toBe(0))
+    await store(id, [jti, `${name}-taken`])
+    await deliver('back', id)
+    expect(await putOffOf(id)).toEqual([jti])
+    await server.database.query(`update security_events set attempts = 12, due_at = now() + interval '1 hour' where stream = '${id}'`)
+    // Nor does the delivery that waits for it try it by itself.
+    await server.database.query(`delete from outbox where recipient = 'back'`)
+    mended.add(jti)
+    await act()
+    await until(async () => expect(await queue.list((await streams.find('back'))!, 10)).toEqual([]))
+  }
+  await become('paused')
+}) // prettier-ignore
+
+test('nothing is put off for more than an hour', async () => {
+  const { id, become } = await streamOf('pause', 'paused')
+  await store(id, ['refused'])
+  const pauses: number[] = []
+  for (let n = 0; n < 12; n++) {
+    await server.database.query(`update security_events set attempts = 15, due_at = null where stream = '${id}'`)
+    await queue.putOff({ client: 'pause', id }, ['refused'])
+    const [row] = await server.database.query(`select extract(epoch from due_at - now())::float8 as left from security_events where stream = '${id}'`)
+    pauses.push(Number(row!['left']))
+  }
+  expect(Math.min(...pauses)).toBeGreaterThan(1000)
+  expect(Math.max(...pauses)).toBeLessThanOrEqual(3600)
   await become('paused')
 }) // prettier-ignore
 
