@@ -5,9 +5,7 @@ import type { Client } from '../src/doors/client.ts'
 import type { Verified } from '../src/doors/facts.ts'
 import type { Bag } from '../src/protocol/bag.ts'
 import { Type } from '../src/protocol/schema.ts'
-import { formatScope } from '../src/protocol/scope.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
-import { isOfClient } from '../src/services/clients/same-client.ts'
 import { TOKEN_INTROSPECTION } from '../src/services/clients/served-client.ts'
 import { BEARER, schemeOfAll } from './require-scope/schemes.ts'
 import { confirmedBy } from './require-scope/sender-constraint.ts'
@@ -16,7 +14,7 @@ const INACTIVE = Object.freeze({ active: false })
 
 async function introspection(fastify: FastifyInstance): Promise<void> {
   const { log, oauth } = fastify
-  const { config, doors, parents, refreshTokens } = kernelOf(fastify)
+  const { config, doors } = kernelOf(fastify)
   const validateAudienceScope = config.OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE
 
   /**
@@ -37,37 +35,11 @@ async function introspection(fastify: FastifyInstance): Promise<void> {
     return bound && schemeOfAll(bound.map(([constraint]) => constraint))
   }
 
-  /**
-   * A refresh token that the caller holds itself (RFC 7662 §2.1), as it is: to ask is not to use it. With neither `aud` nor `token_type`,
-   * which are of access tokens, it passes for none. Of anything that has not the form of one, the database is not asked.
-   */
-  async function ownRefreshToken(token: string, client: Client): Promise<Bag | null> {
-    if (!doors.grants.has('refresh_token') || !client.grantTypes.has('refresh_token')) return null
-    const found = await refreshTokens.find(token)
-    if (found?.use !== 'current') return null
-    const { clientId, createdAt = 0, subject, scopes, notAfter = Infinity, parent } = found.authorization
-    if (subject === undefined || !isOfClient(clientId, createdAt, client)) return null
-    const expiresAt = Math.min(found.expiresAt, notAfter)
-    if (Date.now() >= expiresAt) return null
-    if (parent !== undefined && !(await parents.stand(parent))) return null
-    return {
-      active: true,
-      scope: formatScope(scopes),
-      client_id: clientId,
-      exp: Math.floor(expiresAt / 1000),
-      iat: Math.floor(found.issuedAt / 1000),
-      sub: oauth.subjectOf(subject, client),
-      iss: oauth.issuer,
-    }
-  }
-
   oauth.registerEndpoint({
     path: '/introspect',
     metadata: 'introspection_endpoint',
     parameters: Type.Object({ token: Type.Optional(Type.String()) }),
     async handle({ token }, call) {
-      const refreshToken = token === undefined ? null : await ownRefreshToken(token, call.client)
-      if (refreshToken !== null) return refreshToken
       const verified = token === undefined ? null : await oauth.verify(token)
       const hidden = whyHidden(call.client, verified, validateAudienceScope)
       if (hidden !== undefined || verified === null) {

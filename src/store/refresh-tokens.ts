@@ -10,8 +10,6 @@ import { insertAccessToken, OPAQUE } from './tokens.ts'
 export type RefreshTokenRow = Pick<RefreshToken, 'hash' | 'generation' | 'sealed' | 'expiresAt'> & {
   /** Milliseconds since it took its predecessor's place, by the database's clock. */
   age: number
-  /** When it was. */
-  issuedAt: Date
 } & AuthorizationRow
 
 /** One for its successor, by the id of their Authorization. */
@@ -32,7 +30,6 @@ export const statements = {
       const columns = refresh.columns('hash', 'generation', 'sealed', 'expiresAt')
       return `select ${columns.replaceAll(/(^|, )"/g, '$1r."')},
         (extract(epoch from now() - r.${refresh.column('createdAt')}) * 1000)::float8 as "age",
-        r.${refresh.column('createdAt')} as "issuedAt",
         ${authorizationColumns(table, 'a')}
       from ${refresh.name} r
         join ${authorization.name} a on a.${authorization.column('id')} = r.${refresh.column('authorizationId')}

@@ -54,9 +54,6 @@ const UNANSWERED_FOR = 60_000
 export interface FoundRefreshToken {
   readonly authorization: Authorization
   readonly use: Use
-  /** Of the one that its Authorization has now, whichever was presented. Milliseconds since the epoch, both. */
-  readonly issuedAt: number
-  readonly expiresAt: number
 }
 
 export interface RefreshTokens {
@@ -147,9 +144,7 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
     })
     if (row === undefined) return null
     const use = judge(row, token, form, { ...by, waited })
-    if (use === null) return null
-    const [issuedAt, expiresAt] = [row.issuedAt.getTime(), row.expiresAt.getTime()]
-    return { authorization: toAuthorization(row), use, issuedAt, expiresAt }
+    return use === null ? null : { authorization: toAuthorization(row), use }
   }
 
   function noteUnanswered(token: string): void {
