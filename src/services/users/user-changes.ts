@@ -72,14 +72,14 @@ export function membersOf({ username, roles, claims, disabledAt }: UserRow): Rec
 
 /**
  * Ends every session, code, Authorization and mailed link of a user, who cannot sign in from then on; undefined where there is none. Throws `OAuthError`
- * (`invalid_request`) for the last who has the role that must be kept. With `anew` it is told of who was disabled before, too: somebody has decided it.
+ * (`invalid_request`) for the last who has the role that must be kept.
  * @internal
  */
 export async function disable(
   query: Query,
   note: Note,
   whom: Whom,
-  { keepOneWith, anew = false }: Kept & { anew?: boolean } = {},
+  { keepOneWith }: Kept = {},
 ): Promise<UserRow | undefined> {
   const holders = await lockHolders(query, keepOneWith)
   const before = await lockRow(query, whom)
@@ -89,7 +89,7 @@ export async function disable(
   if (keepOneWith !== undefined) assertKept(keepOneWith, holders, row.id)
   const clients = await endEverything(query, row.id, 'user disabled')
   await endMailedLinks(query, row.id)
-  if (anew || !before.disabledAt) note({ type: 'user.disabled', user: row.id, details: { clients } })
+  if (!before.disabledAt) note({ type: 'user.disabled', user: row.id, details: { clients } })
   return row
 }
 

@@ -103,9 +103,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
     setPassword: async (whom, password) => update(whom, { password }),
     replacement,
     disable: async (whom, kept) =>
-      changeRegistered(changeUser, async (query, note) =>
-        disable(query, note, whom, { ...kept, anew: true }),
-      ),
+      changeRegistered(changeUser, async (query, note) => disable(query, note, whom, kept)),
     enable: async (whom) => changeRegistered(changeUser, async (query, note) => enable(query, note, whom)),
     delete: remove,
     async takesPassword(username, passwordHash) {
