@@ -22,10 +22,12 @@ import { endpointChecks } from './checks.ts'
 import { findRecipient } from './recipient.ts'
 
 const NONE: ReadonlySet<string> = new Set()
+/** Scopes of a request of which the log tells. */
+const MOST_TOLD = 10
 
 async function authorize(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser, interactions } = fastify
-  const { database, doors, authorizationRequests: requests, spendArtifact } = kernelOf(fastify)
+  const { database, directory, doors, authorizationRequests: requests, spendArtifact } = kernelOf(fastify)
   const { basePath, production } = oauth.config
   const answers = createAnswers(fastify)
 
@@ -100,19 +102,26 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
     return refuse(error, asked, reply, prompt)
   }
 
-  /** A request goes on without what its client may not have: who develops the app reads why. Anybody can ask, so production is silent by default. */
-  function tellLeftOut(
+  /**
+   * A request goes on without what its client may not have: who develops the app reads why, by names that are registered here. Other words are a
+   * stranger's, and stand in no log; and as anybody can ask, production says nothing.
+   */
+  async function tellLeftOut(
     { client, scopes }: AuthorizationRequest,
     { wire }: FoundRequest,
     { log }: FastifyReply,
-  ): void {
-    if (typeof wire['scope'] !== 'string') return
+  ): Promise<void> {
+    if (production || typeof wire['scope'] !== 'string') return
     const missing = [...parseScope(wire['scope'])].filter((name) => !scopes.has(name))
     if (missing.length === 0) return
-    const foreign = missing.filter((name) => !client.grantableScopes.has(name))
-    const why = foreign.length > 0 ? 'the client is not registered for' : 'no scope is registered under'
-    const names = (foreign.length > 0 ? foreign : missing).join(' ').slice(0, 200)
-    log[production ? 'debug' : 'info']({ client_id: client.clientId }, `left out: ${why} ${names}`)
+    const found = await Promise.all(
+      missing.slice(0, MOST_TOLD).map(async (name) => directory.findScope(name)),
+    )
+    const known = missing.filter((_, at) => found[at]?.registered)
+    log.info(
+      { client_id: client.clientId, scopes: known, others: missing.length - known.length },
+      'left out of the request: scopes that the client is not registered for, and others that nobody has registered',
+    )
   }
 
   async function respond(text: string, call: BrowserCall): Promise<FastifyReply> {
@@ -132,7 +141,7 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
     let request: AuthorizationRequest
     try {
       request = await requests.read(found, address)
-      tellLeftOut(request, found, call.reply)
+      await tellLeftOut(request, found, call.reply)
     } catch (error) {
       return refuseEarly(error, address, found.wire['prompt'], call)
     }

@@ -6,7 +6,6 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Failure, FailureForm } from '../doors/failure-form.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import { isSendable } from '../protocol/headers.ts'
-import { redirectUriProblem } from '../protocol/redirect-uri.ts'
 import { UnreadableError } from '../services/keys/secret-box.ts'
 import { UnregisteredRedirectUri } from '../services/tokens/answer-address.ts'
 import { lineOf } from '../services/shedding.ts'
@@ -125,7 +124,7 @@ export function logFailure(error: OAuthError, request: FastifyRequest): void {
     status: error.status,
     method,
     ...where,
-    ...moreOf(error, request),
+    ...moreOf(error),
   }
   const refused = (): void => request.log.info(line, 'request refused')
   if (isUnreadable(error)) request.log.error({ ...line, reason: error.cause.message }, 'request refused')
@@ -134,22 +133,12 @@ export function logFailure(error: OAuthError, request: FastifyRequest): void {
   else refused()
 }
 
-/**
- * Of an address that is not registered: whose and which, and in development the command that registers it. That is nothing to be copied from a
- * production's log, where strangers choose what stands in it.
- */
-function moreOf(error: OAuthError, { server }: FastifyRequest): object {
+/** Of an address that is not registered: whose it would be, and how to see those that are. What was sent is a stranger's, and stands in no log. */
+function moreOf(error: OAuthError): object {
   if (!(error instanceof UnregisteredRedirectUri)) return {}
-  const { clientId, redirectUri, registered } = error
-  const client_id = clientId.slice(0, 200)
-  if (kernelOf(server).config.production)
-    return { client_id, redirect_uri: redirectUri.replace(/[?#].*$/s, '').slice(0, 200) }
-  const line = ['npx latchkey client update', clientId, '--redirect-uris', ...registered, redirectUri].join(
-    ' ',
-  )
-  // What a shell would read as more than words is nobody's to copy.
-  const isPlain = /^[\w./:@%+~ -]{1,1000}$/.test(line) && redirectUriProblem(redirectUri) === undefined
-  return { client_id, redirect_uri: redirectUri.slice(0, 200), ...(isPlain ? { remedy: line } : {}) }
+  const client_id = error.clientId.slice(0, 200)
+  const isPlain = /^[\w.:~-]+$/.test(client_id)
+  return { client_id, ...(isPlain ? { remedy: `npx latchkey client show ${client_id}` } : {}) }
 }
 
 /** As much as tells what somebody mistook: without a query, and without what is long enough to be a secret. */

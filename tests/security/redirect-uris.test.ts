@@ -16,7 +16,8 @@ const clients = [
   { ...NATIVE, redirect_uris: [...LOOPBACKS, 'com.example.app:/callback'] },
   { ...NATIVE, client_id: 'one', redirect_uris: ['http://127.0.0.1:8000/callback?a=b'] },
 ]
-const server = await startServer({}, { seed: { ...SEED, clients } })
+const scopes = [...SEED.scopes, { name: 'write_books', description: 'Write books' }]
+const server = await startServer({}, { seed: { ...SEED, scopes, clients } })
 
 /** Everything about https://app.example/callback that an attacker, or a careless comparison, would change. */
 const MUTATIONS: Record<string, string> = {
@@ -238,22 +239,18 @@ test('the log says which address or scope of which client is not registered, and
     const lines = server.output().slice(before).split('\n')
     return JSON.parse(lines.find((line) => line.includes(told))!) as Record<string, unknown>
   }
-  expect(await lineFor(ask('web', 'http://localhost:4311/cb'), 'request refused')).toMatchObject({
+  expect(await lineFor(ask('web', 'http://localhost/strange-address'), 'request refused')).toMatchObject({
     client_id: 'web',
-    redirect_uri: 'http://localhost:4311/cb',
-    remedy: `npx latchkey client update web --redirect-uris ${REDIRECT_URI} http://localhost:4311/cb`,
+    remedy: 'npx latchkey client show web',
   })
-  const hostile = await lineFor(
-    ask('web', `https://evil.example/\`$(x)\`?${'y'.repeat(900)}`),
-    'request refused',
-  )
-  expect(hostile).not.toHaveProperty('remedy')
-  expect(String(hostile['redirect_uri'])).toHaveLength(200)
   const partly = ask('web', REDIRECT_URI).replace('scope=openid', 'scope=openid+write_books+burn_books')
   const line = await lineFor(partly, 'left out')
   expect(line).toMatchObject({
     level: 'info',
     client_id: 'web',
-    msg: 'left out: the client is not registered for write_books burn_books',
+    scopes: ['write_books'],
+    others: 1,
   })
+  // What strangers send stands in no log.
+  for (const sent of ['strange-address', 'burn_books']) expect(server.output()).not.toContain(sent)
 })

@@ -14,17 +14,13 @@ type Owners = Pick<DoorRegistry, 'owners'>
 const MAX_STATE = 4096
 const MAX_REDIRECT_URI = 2048
 
-/** Has what who develops the app must know to register the address; the person at the browser is not told. */
+/** Says whose it would have to be: who develops the app may look what is registered, and the person at the browser is not told. */
 export class UnregisteredRedirectUri extends OAuthError {
   readonly clientId: string
-  readonly redirectUri: string
-  readonly registered: readonly string[]
 
-  constructor(clientId: string, redirectUri: string, registered: readonly string[]) {
+  constructor(clientId: string) {
     super('invalid_request', 'the redirect_uri is not registered for this client, to the letter')
     this.clientId = clientId
-    this.redirectUri = redirectUri
-    this.registered = registered
   }
 }
 
@@ -32,8 +28,7 @@ export class UnregisteredRedirectUri extends OAuthError {
 function redirectUriOf(client: Client, { wire, repeated }: SentForm): string {
   const redirectUri = singleParameter('redirect_uri', wire, repeated, MAX_REDIRECT_URI)
   const registered = client.metadata['redirect_uris'] as readonly string[]
-  if (!isRegisteredRedirectUri(redirectUri, registered))
-    throw new UnregisteredRedirectUri(client.clientId, redirectUri, registered)
+  if (!isRegisteredRedirectUri(redirectUri, registered)) throw new UnregisteredRedirectUri(client.clientId)
   return redirectUri
 }
 
