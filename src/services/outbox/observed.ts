@@ -3,7 +3,7 @@
  * is there, as it does of the events themselves.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { isDuplicate, isMisfit } from '../../store/failures.ts'
+import { isDuplicate, isUnavailable } from '../../store/failures.ts'
 
 export interface Observed<Row> {
   add(rows: readonly Row[]): void
@@ -22,29 +22,33 @@ export function createObserved<Row>(
   log: FastifyBaseLogger,
 ): Observed<Row> {
   let waiting: Row[] = []
-  /** What was tried, as it was: it may be stored, where the answer was lost. */
-  let tried: readonly Row[] = []
+  /** What was tried, as it was: it may be stored, where the answer was lost. Of what does not fit together, the halves. */
+  let tried: readonly (readonly Row[])[] = []
   let lost = 0
   let isAway = false
   let storing: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
 
-  async function storeTried(): Promise<void> {
+  /** What is left to do of `rows`: of several that are not taken, one alone may be why. Throws where the database takes none now. */
+  async function storeTried(rows: readonly Row[]): Promise<readonly (readonly Row[])[]> {
     try {
-      await store(tried)
+      await store(rows)
     } catch (error) {
-      if (isDuplicate(error)) return
-      if (!isMisfit(error)) throw error
-      log.error({ err: error, lost: tried.length }, 'what goes with events cannot be stored, and is left out')
+      if (isDuplicate(error)) return []
+      if (isUnavailable(error)) throw error
+      const half = Math.ceil(rows.length / 2)
+      if (rows.length > 1) return [rows.slice(0, half), rows.slice(half)]
+      log.error({ err: error, lost: 1 }, 'what goes with an event cannot be stored, and is left out')
     }
+    return []
   }
 
   async function storeAll(): Promise<void> {
     try {
       while (tried.length + waiting.length > 0) {
-        if (tried.length === 0) [tried, waiting] = [waiting.slice(0, CHUNK), waiting.slice(CHUNK)]
-        await storeTried()
-        tried = []
+        if (tried.length === 0) [tried, waiting] = [[waiting.slice(0, CHUNK)], waiting.slice(CHUNK)]
+        const [first = [], ...others] = tried
+        tried = [...(await storeTried(first)), ...others]
       }
       if (lost > 0) log.error({ lost }, 'what goes with events was lost while the database was away')
       ;[isAway, lost] = [false, 0]
@@ -75,7 +79,7 @@ export function createObserved<Row>(
       clearTimeout(timer)
       if (isAway) await storeAll()
       clearTimeout(timer)
-      const left = tried.length + waiting.length + lost
+      const left = tried.flat().length + waiting.length + lost
       if (left > 0) log.error({ lost: left }, 'what goes with events is lost, since the database is away')
     },
   }

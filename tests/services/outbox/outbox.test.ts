@@ -1,4 +1,5 @@
 /** What is enqueued: done once by one of many processes, tried again, given up, and never lost. */
+import { randomUUID } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import type { DeliveryTry } from '../../../src/doors/outbound.ts'
 import { Type } from '../../../src/protocol/schema.ts'
@@ -299,6 +300,24 @@ test('what goes with an event that changes nothing waits for a database that is 
   await outbox.stop()
   expect([await left(database), failing.mock.calls.length]).toEqual([2, 4])
 }) // prettier-ignore
+
+test.each([
+  ['of characters that no text has', 'a\0b'],
+  ['too long for an index', Array.from({ length: 1000 }, () => randomUUID()).join('')],
+])(
+  'one that cannot be stored, for a recipient %s, is left out, and no other with it',
+  async (_what, refused) => {
+    const { outbox, audit, database, output } = await office(async () => {}, { serves: false })
+    outbox.enqueueOn('user.enabled', ({ user = '' }) => [
+      { kind: 'letter', payload: { text: user }, recipient: user === 'user-7' ? refused : '' },
+    ])
+    for (let at = 0; at < 50; at++) audit.observe({ type: 'user.enabled', user: `user-${at}`, details: {} })
+    await expect.poll(async () => left(database)).toBe(49)
+    expect(output().match(/cannot be stored, and is left out/g)).toHaveLength(1)
+    await outbox.stop()
+    expect(await left(database)).toBe(49)
+  },
+)
 
 test.each(['transaction', 'transactional'] as const)('a %s that fails at its very end leaves nothing', async (how) => {
   const deliver = vi.fn<Deliver>(async () => {})
