@@ -33,8 +33,8 @@ interface Kept {
 
 /** Until the form that came first has put what it makes: a second. */
 const LOOKS = 20
-/** Seconds. */
-const LIFETIME = 300
+/** Seconds for which it can be shown. */
+export const SHOWN_FOR = 300
 const HANDLE = /^[A-Za-z0-9_-]{43}$/
 
 /** The page where a secret was shown before: `text` says how to get another. */
@@ -48,7 +48,7 @@ export function notShownAgain(
 
 /** A handle of one `kind` is none of another. */
 export function createShownOnce({ artifacts, box }: Kernel, kind: string): ShownOnce {
-  const kept = artifacts<Kept>(kind, { lifetime: LIFETIME })
+  const kept = artifacts<Kept>(kind, { lifetime: SHOWN_FOR })
   const contextOf = ({ subject, sid }: Pick<Kept, 'subject' | 'sid'>): string =>
     `shown once\0${subject}\0${sid}`
 

@@ -16,37 +16,38 @@ export interface SentForm {
 }
 
 export interface DoneOnce<Value extends object> {
-  /** In the transaction of `query`, which does it. False where it was noted within the last minute, or is at this moment: then it is not to be done. */
+  /** In the transaction of `query`, which does it. False where it was noted within its lifetime, or is at this moment: then it is not to be done. */
   note(query: Query, sent: SentForm, value: Value): Promise<boolean>
   /** The same of what cannot be done twice, and again once it is undone: takes the place of the former note. */
   noteAnew(query: Query, sent: SentForm, value: Value): Promise<void>
   /** The same by an entity manager. */
   noteBy(em: EntityManager, sent: SentForm, value: Value): Promise<void>
-  /** Null where this browser has not done it within the last minute. */
+  /** Null where this browser has not done it within its lifetime. */
   find(sent: SentForm): Promise<Value | null>
 }
 
 /** Seconds. */
 const LIFETIME = 60
 
-/** A form of one `kind` is none of another. */
+/** A form of one `kind` is none of another. `lifetime` is in seconds: where what was made is shown once, as long as that can be. */
 export function createDoneOnce<Value extends object>(
   { artifacts, box }: Pick<ArtifactStore, 'artifacts'> & { box: Pick<SecretBox, 'hash'> },
   kind: string,
+  lifetime = LIFETIME,
 ): DoneOnce<Value> {
-  const kept = artifacts<Value>(kind, { lifetime: LIFETIME })
+  const kept = artifacts<Value>(kind, { lifetime })
   const handleOf = ({ form, browser }: SentForm): string => `${browser} ${form}`
   return {
     async note(query, sent, value) {
-      return (await query(statements.put, [box.hash(handleOf(sent)), kind, value, LIFETIME])).length > 0
+      return (await query(statements.put, [box.hash(handleOf(sent)), kind, value, lifetime])).length > 0
     },
     async noteAnew(query, sent, value) {
       const hash = box.hash(handleOf(sent))
       await query(statements.delete, [kind, [hash]])
-      await query(statements.put, [hash, kind, value, LIFETIME])
+      await query(statements.put, [hash, kind, value, lifetime])
     },
     async noteBy(em, sent, value) {
-      const expiresAt = new Date(Date.now() + LIFETIME * 1000)
+      const expiresAt = new Date(Date.now() + lifetime * 1000)
       // In the place of one that is dead.
       await em.upsert(Artifact, { kind, hash: box.hash(handleOf(sent)), value: { ...value }, expiresAt })
     },

@@ -1,6 +1,7 @@
 /** `/admin/clients/new`: registers a client. The form is filled in for its kind, and may be changed before it is sent. */
 import { randomUUID } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
+import { message } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { isUuid } from '../../../src/protocol/uuid.ts'
 import type { AlongNew } from '../../../src/services/clients/client-registry.ts'
@@ -9,13 +10,17 @@ import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
 import { clientIdField, membersOf, typedIn, type Errors, type Values } from './client-fields.ts'
-import { attempt, clientForm, LongFields } from './client-form.ts'
+import { attempt, clientForm, FORM, LongFields } from './client-form.ts'
+import { changesOf, showClient } from './client-page.ts'
 import { servedGrantTypes } from '../../../src/services/clients/served-grant-types.ts'
 import { CLIENT_TYPES, isClientType, presetOf } from './client-types.ts'
 import type { OwnArea } from '../area.ts'
-import type { ShownOnce } from '../../pages/shown-once.ts'
+import { SHOWN_FOR, type ShownOnce } from '../../pages/shown-once.ts'
 
 const PATH = '/clients/new'
+const MADE_BEFORE = message(
+  'This form has registered the client before, as it was then. Nothing is saved yet: saving now puts what stands here in its place.',
+)
 /** Nobody comes back to these in a browser. */
 const WITHOUT_REDIRECT = new Set(['device', 'service'])
 
@@ -24,7 +29,11 @@ const isAskedOf = (type: string, field: string): boolean =>
 
 export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
   const { oauth, kernel, serve, uri } = area
-  const registered = createDoneOnce<{ client: string; tellsSecret: boolean }>(kernel, 'admin-new-client')
+  const registered = createDoneOnce<{ client: string; tellsSecret: boolean }>(
+    kernel,
+    'admin-new-client',
+    SHOWN_FOR,
+  )
   const isServed = (grant: string | undefined): boolean =>
     grant === undefined || servedGrantTypes(kernel.doors).has(grant)
 
@@ -97,9 +106,12 @@ export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
         const made = 'client_id' in errors ? await registered.find(sent) : null
         if (made?.tellsSecret === true && (await shownOnce.untilPut(handle))) return toSecret(handle)
         if (made !== null) return toClient(made.client)
-        // Sent again later: nothing is left to be shown of it.
-        if ('client_id' in errors && ownId !== null) return toClient(ownId)
-        return show(call, type, values, { errors })
+        const known = 'client_id' in errors && ownId !== null ? await oauth.clients.find(ownId) : null
+        if (known === null) return show(call, type, values, { errors })
+        // Sent again later: nothing is left to be shown of it. Or mended, and sent again, as the first answer was lost.
+        return Object.keys(changesOf(known, values)).length === 0
+          ? toClient(ownId!)
+          : showClient(area, call, known, { values, errors: { [FORM]: MADE_BEFORE } })
       }
       const { client_id: clientId = '', client_secret: secret } = result
       if (secret === undefined) return toClient(clientId)

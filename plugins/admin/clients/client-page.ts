@@ -173,7 +173,7 @@ function versionOf(client: ClientInformation): string {
 }
 
 /** Only what is different: what the form shows of defaults stays a default. */
-function changesOf(client: ClientInformation, values: Values): Record<string, unknown> {
+export function changesOf(client: ClientInformation, values: Values): Record<string, unknown> {
   const shown = membersOf(valuesOf(client))
   return Object.fromEntries(
     Object.entries(membersOf(values)).filter(([name, value]) => !isDeepStrictEqual(value, shown[name])),

@@ -6,6 +6,7 @@ import { createDoneOnce, type SentForm } from '../../../src/services/done-once.t
 import type { Also } from '../../../src/services/users/update-options.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
+import { SHOWN_FOR } from '../../pages/shown-once.ts'
 import type { Notice } from '../../pages/models.ts'
 import type { OwnArea } from '../area.ts'
 import type { NewUserWay } from '../sections.ts'
@@ -17,7 +18,7 @@ const PATH = '/users/new'
 
 export function addNewUser(area: OwnArea, handOver: HandOver): void {
   const { oauth, serve, uri, userUri } = area
-  const registered = createDoneOnce<{ user: string }>(area.kernel, 'admin-new-user')
+  const registered = createDoneOnce<{ user: string }>(area.kernel, 'admin-new-user', SHOWN_FOR)
 
   function show(
     call: PageCall,

@@ -11,7 +11,7 @@ import type { Query } from '../../../src/store/statement.ts'
 import type { User } from '../../../src/services/users/user.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { OwnArea } from '../area.ts'
-import { notShownAgain, type ShownOnce } from '../../pages/shown-once.ts'
+import { notShownAgain, SHOWN_FOR, type ShownOnce } from '../../pages/shown-once.ts'
 import { getUser, showUser, signInFor } from './user-page.ts'
 import { attempt } from './user-form.ts'
 
@@ -32,7 +32,7 @@ export interface HandOver {
 
 export function addPasswordLinks(area: OwnArea, shownOnce: ShownOnce): HandOver {
   const { kernel, serve, uri, userUri } = area
-  const made = createDoneOnce(kernel, 'admin-made-password-link')
+  const made = createDoneOnce(kernel, 'admin-made-password-link', SHOWN_FOR)
 
   const toShown = ({ reply }: PageCall, handle: string): FastifyReply =>
     reply.redirect(uri(SHOW, { handle }), 303)

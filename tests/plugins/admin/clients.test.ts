@@ -110,6 +110,9 @@ test.each(['', 'chosen-twice'])('by a form that is sent twice, one client is reg
   }
   const [one, other] = await Promise.all([send(), send()])
   expect([one[0], other]).toEqual([303, one])
+  // For as long as nobody has seen it.
+  await server.database.query(`update artifacts set expires_at = expires_at - interval '4 minutes'`)
+  expect(await send()).toEqual(one)
   const shown = await agent.get(`${server.url}${one[1]}`)
   const clientId = textOf(shown, 'client-id')!
   expect(await clients.hasSecret(clientId, textOf(shown, 'client-secret')!)).toBe(true)
@@ -141,6 +144,18 @@ test.each(['', 'public-twice'])('by a form that is sent twice, one client withou
     redirect_uris: URI,
   })
   expect([taken.status, textOf(taken, 'client_id-error')]).toEqual([400, 'Is already registered.'])
+}) // prettier-ignore
+
+test('a form that was mended, and is sent again as its answer was lost, says that it has registered the client, and saves by one button more', async () => {
+  const { action, fields } = findForm(await agent.get(`${server.url}/admin/clients/new?type=web`), 'client')!
+  const form = { ...fields, client_name: 'Mended', redirect_uris: 'https://app.example/callbak' }
+  await agent.post(action, form)
+  const said = await agent.post(action, { ...form, redirect_uris: URI })
+  expect([said.status, said.body]).toEqual([400, expect.stringContaining('This form has registered the client before')])
+  const { client_id: id } = findForm(said, 'client')!.fields
+  expect(await clients.find(id!)).toMatchObject({ redirect_uris: ['https://app.example/callbak'] })
+  expect((await agent.submit(said, 'client')).status).toBe(200)
+  expect(await clients.find(id!)).toMatchObject({ client_name: 'Mended', redirect_uris: [URI] })
 }) // prettier-ignore
 
 test('a secret is replaced once by a form that is sent twice, and either answer leads to the new one', async () => {
