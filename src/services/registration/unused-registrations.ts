@@ -17,6 +17,8 @@ import type { ClientPolicies } from '../clients/client-policies.ts'
 
 /** Looked at by one call. */
 const BATCH = 100
+/** Of the consents of one client, locked by one statement: an app may have more than there is memory for. */
+const CHUNK = 500
 
 interface Options {
   config: Pick<Config, 'OIDC_REGISTRATION' | 'OIDC_REGISTRATION_UNUSED'>
@@ -37,13 +39,26 @@ export function createEndUnused({ config, database, changes, policies }: Options
     const { PESSIMISTIC_WRITE: lockMode } = (await import('@mikro-orm/core')).LockMode
     const { metadata = {} } = (await em.findOne(Client, { clientId }, { lockMode })) ?? {}
     if (!Object.keys(metadata).every((member) => policies.isOpen(member))) return true
-    const inOrder = { lockMode, fields: ['grantedAt'], orderBy: { user: 'asc' } } as const
-    const consents = await em.find(Consent, { client: clientId }, inOrder)
-    if (consents.some(({ grantedAt }) => grantedAt >= since)) return true
+    const isRecent = { client: clientId, grantedAt: { $gte: since } }
+    if ((await em.count(Consent, isRecent)) > 0) return true
+    await lockConsents(em, clientId)
+    // Who held one of them may have been allowed something meanwhile.
+    if ((await em.count(Consent, isRecent)) > 0) return true
     const isAhead = { $gt: new Date() }
     const codes = await em.count(AuthorizationCode, { clientId, spentAt: null, expiresAt: isAhead })
     if (codes > 0) return true
     return (await em.count(Authorization, { clientId, revokedAt: null, createdAt: { $gte: since } })) > 0
+  }
+
+  async function lockConsents(em: EntityManager, client: string): Promise<void> {
+    const { PESSIMISTIC_WRITE: lockMode } = (await import('@mikro-orm/core')).LockMode
+    const how = { lockMode, fields: ['user'], orderBy: { user: 'asc' }, limit: CHUNK, disableIdentityMap: true } as const // prettier-ignore
+    let last: string | undefined
+    do {
+      const after = last === undefined ? {} : { user: { $gt: last } }
+      const locked = await em.find(Consent, { client, ...after }, how)
+      last = locked.length < CHUNK ? undefined : locked.at(-1)!.user.id
+    } while (last !== undefined)
   }
 
   async function end(clientId: string, since: Date): Promise<boolean> {
