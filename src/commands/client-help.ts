@@ -28,6 +28,9 @@ const OWN: Readonly<Record<string, string>> = {
   token_endpoint_auth_signing_alg: 'By which it signs the JWTs that prove who it is.',
   require_auth_time: 'Whether its ID tokens say when people signed in.',
   require_pkce: 'Whether its codes need PKCE, though it can prove who it is.',
+  require_redirect_uri_with_code:
+    'Whether it repeats its redirect_uri when it exchanges a code that PKCE protects.',
+  access_token_in_query: 'Whether /userinfo takes its access tokens from the address, too.',
   authorization_code_lifetime: 'How long its codes are good, in seconds.',
   require_bound_access_tokens: 'Whether its access tokens are bound to a key, by whichever way.',
   require_dpop_nonce: 'Whether its DPoP proofs carry a nonce of the server.',
