@@ -263,7 +263,8 @@ describe.skipIf(noBrowser)('a second factor', () => {
       const person = await newPerson()
       await person.page.goto(`${balancer.url}/account`)
       await signIn(person, ALICE)
-      await person.page.waitForSelector('#signed-in-as, #second-factor')
+      // Until then the two may send somebody from one to the other, until the browser has enough of it.
+      await person.page.waitForSelector('#signed-in-as, #second-factor', { timeout: 5000 })
       expect(await person.page.isVisible('#second-factor')).toBe(false)
       expect(await person.page.textContent('#signed-in-as')).toBe(ALICE.username)
     })
