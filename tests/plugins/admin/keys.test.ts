@@ -23,7 +23,9 @@ test('a key is replaced by one that is published first, and by one alone', async
   const page = await open()
   expect(rowsOf(page, 'ES256')).toEqual([['current', former]])
   // On a narrow screen the heading of the column and what is below it are one phrase.
-  expect(page.body).toContain('<td data-label="Gone after">being replaced</td>')
+  expect(page.body).toContain('<td data-label="Gone after">set when it is replaced</td>')
+  expect(page.body).toContain('<p>Signs access tokens, and what clients are registered to get signed with it.</p>')
+  expect(page.body).toContain('<p>Signs the ID tokens of clients that are registered for no other algorithm.</p>')
   const rotated = await agent.submit(page, 'rotate-ES256')
   expect([rotated.status, rotated.url]).toEqual([200, `${server.url}/admin/keys?rotated=ES256`])
   const successor = kids('ES256').find((kid) => kid !== former)!
