@@ -19,7 +19,8 @@ export function codeOf(secret: string, steps = 0): string {
 
 /** Of the page that shows it. */
 export function secretOn({ body }: Pick<Page, 'body'>): string {
-  const [, secret] = /<code id="totp-secret">([A-Z2-7]+)<\/code>/.exec(body) ?? []
+  const [, groups] = /<code id="totp-secret">((?:<span>[A-Z2-7]{4}<\/span>)+)<\/code>/.exec(body) ?? []
+  const secret = groups?.replaceAll(/<\/?span>/g, '')
   if (secret === undefined) throw new Error(`no secret: ${body}`)
   return secret
 }
