@@ -9,7 +9,6 @@ import fp from 'fastify-plugin'
 import type { ApprovalRequest } from '../src/doors/approval.ts'
 import type { Client } from '../src/doors/client.ts'
 import type { Interaction, StepPage } from '../src/doors/interaction.ts'
-import { requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
 import { metadataError, OAuthError } from '../src/protocol/errors.ts'
 import { message, type Words, reason } from '../src/protocol/message.ts'
 import { isLoopbackHost, webHostOf } from '../src/protocol/redirect-uri.ts'
@@ -18,6 +17,7 @@ import { OPENID_SCOPES } from '../src/protocol/scope.ts'
 import type { Wire } from '../src/protocol/wire.ts'
 import { optionalScopes } from '../src/services/users/consents.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
+import { isForOne } from './interaction/is-for-one.ts'
 import { promptsOf } from './interaction/prompt.ts'
 import { describeScopes } from './pages/scope-words.ts'
 
@@ -189,13 +189,6 @@ function assertOptional({ optional_scopes: optional, scope }: Readonly<Record<st
         'optional_scopes',
         reason('must hold scopes that the client may ask for, and not openid'),
       )
-}
-
-/** Whether it says which user it is for, so that nobody else's answer would do. */
-function isForOne({ user, parameters }: ApprovalRequest): boolean {
-  const claims = parameters['claims'] as ClaimsRequest | undefined
-  const subjects = claims === undefined ? undefined : requestedSubjects(claims)
-  return user !== undefined || parameters['id_token_hint'] !== undefined || subjects !== undefined
 }
 
 /**

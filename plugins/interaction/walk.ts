@@ -123,6 +123,8 @@ export function createWalk(fastify: FastifyInstance, options: WalkOptions): Walk
     async goOn({ stored, interaction: { request, session: before } }, step, wire, result, call) {
       if ('someoneElse' in result) {
         const { outcome, state } = stored.asked
+        // Whoever gave the password alone is not waited for any more.
+        if (before?.pending === true) await browser[STEPS].abandon(call)
         const anew = store.begin(forSomeoneElse(request), outcome, state, browser.id(call))
         return call.reply.redirect(store.addressOf(anew), 303)
       }

@@ -10,10 +10,13 @@ import { logFailure, toOAuthError } from '../../src/http/errors.ts'
 import { waitFor, type Waiting } from '../../src/http/wait.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { UnreadableError } from '../../src/services/keys/secret-box.ts'
+import type { ClientView } from '../pages/models.ts'
 import { isFactorMissing } from './missing.ts'
 import { NOT_RIGHT, SHOWN, UNREADABLE, type Factors } from './factors.ts'
+import { isWayOut, takeWayOut, type WaysOut, waysOut } from './ways-out.ts'
 
-export interface FactorPage {
+export interface FactorPage extends WaysOut {
+  client: ClientView
   action: string
   csrfToken: string
   /** Whether a recovery code is asked for, in the place of one of the app. */
@@ -47,13 +50,12 @@ export function createAskingStep(factors: Factors): InteractionStep {
   const setUpAt = async (userId: string): Promise<number | null> =>
     (await authenticators.find(userId))?.since ?? null
 
-  async function page(
-    { address, formFor, insteadOf }: Interaction,
-    recovery: boolean,
-    refusal?: Refusal,
-  ): Promise<StepPage> {
+  async function page(interaction: Interaction, recovery: boolean, refusal?: Refusal): Promise<StepPage> {
+    const { address, formFor, insteadOf, session } = interaction
+    const { username } = await users.get(session!.userId)
     const model = {
       ...formFor(STEP, recovery ? RECOVERY : undefined),
+      ...waysOut(interaction, STEP, username),
       recovery,
       otherUri: recovery ? address : `${address}&way=${RECOVERY}`,
       others: await insteadOf(STEP),
@@ -77,6 +79,9 @@ export function createAskingStep(factors: Factors): InteractionStep {
       return page(interaction, isRecovery(call))
     },
     async submit(interaction, { code, remember }, call, part) {
+      const out = takeWayOut(interaction, part)
+      if (out !== undefined) return out
+      if (isWayOut(part)) return page(interaction, false)
       const recovery = part === RECOVERY
       const user = await users.get(interaction.session!.userId)
       const spend = recovery ? recoveryCodes.spend : authenticators.spend

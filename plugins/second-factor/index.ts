@@ -11,6 +11,7 @@ import { createAskingStep, type FactorPage } from './asking-step.ts'
 import { createFactors, SHOWN } from './factors.ts'
 import { createSetupStep, type SetupCodesPage, type FactorSetupPage } from './setup-step.ts'
 import type { TotpForm } from './totp-form.ts'
+import type { WaysOutPart } from './ways-out.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
@@ -20,14 +21,15 @@ declare module '../pages/models.ts' {
     'factor-setup': FactorSetupPage
     'factor-setup-codes': SetupCodesPage
     'account-security-factor': FactorPart
-    'account-authenticator': FactorSetupPage & { securityUri: string }
+    'factor-ways-out': WaysOutPart
+    'account-authenticator': { totp: TotpForm; securityUri: string }
     'account-recovery-codes': RecoveryCodesPage
   }
 }
 
 const REQUIRED = { acr: [SHOWN.acr] } as const
 const ON_THE_WAY = ['factor', 'factor-setup', 'factor-setup-codes'] as const
-const PARTS = ['factor-totp', 'factor-codes'] as const
+const PARTS = ['factor-totp', 'factor-codes', 'factor-ways-out'] as const
 const OF_THE_ACCOUNT = ['account-security-factor', 'account-authenticator', 'account-recovery-codes'] as const
 
 async function secondFactor(fastify: FastifyInstance): Promise<void> {

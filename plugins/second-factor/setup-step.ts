@@ -5,11 +5,14 @@
 import type { Words } from '../../src/protocol/message.ts'
 import type { Interaction, InteractionStep, StepPage } from '../../src/doors/interaction.ts'
 import { waitFor } from '../../src/http/wait.ts'
+import type { ClientView } from '../pages/models.ts'
 import { isFactorMissing } from './missing.ts'
 import { NOT_RIGHT, SHOWN, type Factors } from './factors.ts'
 import { totpForm, type TotpForm } from './totp-form.ts'
+import { isWayOut, takeWayOut, type WaysOut, waysOut } from './ways-out.ts'
 
-export interface FactorSetupPage {
+export interface FactorSetupPage extends WaysOut {
+  client: ClientView
   totp: TotpForm
 }
 
@@ -51,7 +54,7 @@ export function createSetupStep({
     const { username, id } = await users.get(interaction.session!.userId)
     const secret = await authenticators.offer(keyOf(interaction, id), id)
     const totp = await totpForm(interaction.formFor(STEP), { secret, issuer, username }, error)
-    return { page: 'factor-setup', model: { totp }, status }
+    return { page: 'factor-setup', model: { totp, ...waysOut(interaction, STEP, username) }, status }
   }
 
   const isNeeded = async ({ session, missing }: Interaction): Promise<boolean> =>
@@ -77,6 +80,9 @@ export function createSetupStep({
       return (await isNeeded(interaction)) ? page(interaction) : 'done'
     },
     async submit(interaction, { code }, call, part) {
+      const out = takeWayOut(interaction, part)
+      if (out !== undefined) return out
+      if (isWayOut(part)) return page(interaction)
       if (part === SAVED) return { note: { saved: true } satisfies Note }
       const user = await users.get(interaction.session!.userId)
       try {

@@ -3,7 +3,7 @@ import { codeOf, secretOn, setUpFactor } from '../support/authenticator.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { ask, TV } from '../support/device.ts'
 import type { TestServer } from '../support/server.ts'
-import { ALICE, authorizationUrl, BOB, goThrough } from '../support/sign-in.ts'
+import { ALICE, authorizationUrl, BOB, goThrough, REDIRECT_URI } from '../support/sign-in.ts'
 import { askForCode, nextCode } from '../support/mail-code.ts'
 import { linkIn, openMailbox } from '../support/mailbox.ts'
 import { markOf } from '../../plugins/upstreams/flows.ts'
@@ -239,6 +239,22 @@ export const KEEP_ACCOUNT: FormKind = {
     return formOn(await agent.submit(page, 'login', { username, password: OWNERS_PASSWORD }), agent, {})
   },
 } // prettier-ignore
+
+/** Of who gave the password of somebody whose factor is asked for, and is not them. */
+export const SWITCH_ACCOUNT: FormKind = {
+  route: '/interaction/:id/:step',
+  needs: 'latchkey-second-factor',
+  async open(server, agent = createUserAgent(server.url)) {
+    const { clients, users } = server.server.oauth
+    const careful = { client_id: 'careful', redirect_uris: [REDIRECT_URI], minimum_acr_value: '2' }
+    if ((await clients.find(careful.client_id)) === null) await clients.create(careful)
+    const { username } = await users.create({ username: `person-${++persons}`, password: OWNERS_PASSWORD })
+    const asked = await agent.get(authorizationUrl(server, { client_id: careful.client_id, prompt: 'login' }))
+    const page = await agent.submit(asked, 'login', { username, password: OWNERS_PASSWORD })
+    const { action, fields } = findForm(page, 'switch-account')!
+    return { agent, action, fields }
+  },
+}
 
 export const FORGOT_PASSWORD: FormKind = {
   route: '/forgot-password',
@@ -582,6 +598,7 @@ export async function stateOf({ database, server }: TestServer): Promise<unknown
   })
   const [state] = await database.query(`select
     (select json_agg(s order by hash) from (select hash, sid, user_id, authenticated_at from sessions) s) as sessions,
+    (select json_agg(hash order by hash) from pending_sessions) as pending_sessions,
     (select json_agg(c order by c::text) from consents c) as consents,
     (select json_agg(c order by client_id) from clients c) as clients,
     (select json_agg(s order by id) from client_secrets s) as client_secrets,

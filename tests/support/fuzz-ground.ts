@@ -19,6 +19,7 @@ import {
   SIGN_IN,
   SIGN_OUT,
   SIGN_UP,
+  SWITCH_ACCOUNT,
 } from '../security/forms.ts'
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { kernelOf } from '../../src/http/kernel-of.ts'
@@ -36,7 +37,7 @@ import { isThere } from './left-out.ts'
 
 /** By the route that takes them. */
 const FORMS = Map.groupBy(
-  Object.values<FormKind>(formsThere({ SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, KEEP_ACCOUNT, SET_PASSWORD, FORGOT_PASSWORD, RESET_PASSWORD, INVITATION, CONFIRM_EMAIL, SIGN_UP, CONFIRM_SIGN_UP, CONFIRM_NEWCOMER, DEVICE, ...ADMINISTRATION, ...ACCOUNT })),
+  Object.values<FormKind>(formsThere({ SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, KEEP_ACCOUNT, SWITCH_ACCOUNT, SET_PASSWORD, FORGOT_PASSWORD, RESET_PASSWORD, INVITATION, CONFIRM_EMAIL, SIGN_UP, CONFIRM_SIGN_UP, CONFIRM_NEWCOMER, DEVICE, ...ADMINISTRATION, ...ACCOUNT })),
   ({ route }) => route,
 ) // prettier-ignore
 const cookiesOf = ({ cookies }: UserAgent) =>

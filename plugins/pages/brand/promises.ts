@@ -28,6 +28,8 @@ const FORMER: ReadonlyMap<string, string> = new Map([
   ['sign-up-confirm', 'confirm'],
   ['confirm-sign-up', 'confirm-link'],
 ])
+/** Forms that came later, without which a page only has fewer ways out. */
+const WAYS_OUT = new Set(['switch-account', 'leave'])
 const FIELDS = new Set(['input', 'select', 'textarea', 'button'])
 /** Of an input: what a browser does with it, and not merely how it looks. */
 const KINDS = new Set(['hidden', 'password', 'checkbox', 'radio', 'file'])
@@ -43,11 +45,15 @@ export function promisesOf(html: string): Promises {
   const add = (key: readonly (string | undefined)[], words: string) =>
     promises.set(JSON.stringify(key), words)
   let form: string | undefined
+  let isLeftOut = false
   for (const tag of tagsOf(html).map(byPresentId)) {
     const { name, attributes, isEnd } = tag
     const id = attributes.get('id')
-    if (name === 'form') form = isEnd ? undefined : formOf(tag)
-    if (isEnd) continue
+    if (name === 'form') {
+      form = isEnd ? undefined : formOf(tag)
+      isLeftOut = !isEnd && WAYS_OUT.has(id ?? '')
+    }
+    if (isEnd || isLeftOut) continue
     if (name === 'form')
       add([name, id, attributes.get('method')?.toLowerCase(), attributes.get('action'), dataOf(tag)], `${form} with its method, action and data`) // prettier-ignore
     else if (FIELDS.has(name)) {

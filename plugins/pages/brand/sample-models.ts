@@ -126,8 +126,16 @@ export const newPassword: Pages['new-password'] = {
   error: null,
   passwordMinLength: 8,
 }
+export const waysOut = {
+  client: CLIENT,
+  username: 'ada',
+  notYou: { action: '/not-you', csrfToken: 'token-of-the-form' },
+  leave: { action: '/leave', csrfToken: 'token-of-the-form' },
+}
+export const noWaysOut = { ...waysOut, notYou: null, leave: null }
 export const factor: Pages['factor'] = {
   ...TARGET,
+  ...waysOut,
   recovery: false,
   otherUri: '/other',
   others: [],

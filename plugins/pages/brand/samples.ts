@@ -23,6 +23,8 @@ import {
   problems,
   newPassword,
   factor,
+  waysOut,
+  noWaysOut,
   totp,
   codes,
 } from './sample-models.ts'
@@ -163,10 +165,15 @@ export const SAMPLES: Readonly<Record<string, Samples>> = {
     { ...TARGET, username: 'ada', due: AT, signOutUri: '/end-session' },
     { ...TARGET, username: 'ada', due: null, signOutUri: null },
   ),
-  factor: of('factor', factor, { ...factor, error: 'That is not right.' }, { ...factor, recovery: true, error: 'Wait.', wait: waiting.wait }), // prettier-ignore
+  factor: of('factor', factor, { ...factor, ...noWaysOut, error: 'That is not right.' }, { ...factor, recovery: true, error: 'Wait.', wait: waiting.wait }), // prettier-ignore
   'factor-totp': of('factor-totp', totp, { ...totp, error: 'That is not right.' }),
   'factor-codes': of('factor-codes', { codes }),
-  'factor-setup': of('factor-setup', { totp }, { totp: { ...totp, error: 'That is not right.' } }),
+  'factor-ways-out': of('factor-ways-out', waysOut, noWaysOut),
+  'factor-setup': of(
+    'factor-setup',
+    { ...waysOut, totp },
+    { ...noWaysOut, totp: { ...totp, error: 'That is not right.' } },
+  ),
   'factor-setup-codes': of('factor-setup-codes', { ...TARGET, codes }),
   device: of(
     'device',

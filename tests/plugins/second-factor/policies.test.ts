@@ -308,13 +308,15 @@ describe('with the password alone', () => {
           const response = await server.request(path, { method, headers: headersOf(who) })
           const body = await response.text()
           const asked = /<form id="(?:login|second-factor)"/.test(body)
+          // The next step says whose factor it asks for, and nothing else does.
+          const rest = asked ? body.replace(/<strong id="signing-in-as">.*?<\/strong>/, '') : body
           return [
             method,
             path,
             response.status,
             response.headers.get('location'),
             asked,
-            /signed-in-as|alice/.test(body),
+            /signed-in-as|alice/.test(rest),
           ]
         }
         expect(await told(agent)).toEqual(await told(stranger))
@@ -363,5 +365,69 @@ describe('left out', () => {
     const arrived = await goThrough(agent, await setUpOnTheWay(agent, page))
     expect(findForm(arrived, 'totp')).toBeUndefined()
     expect(answerOf(arrived).has('code')).toBe(true)
+  })
+})
+
+describe('the pages on the way', () => {
+  const toVault = authorizationUrl(server, { client_id: 'vault' })
+  const toFactor = async (agent: UserAgent): Promise<Page> => {
+    await setUpFactor(await signedIn(server), server.url)
+    return withPassword(agent, ALICE, toVault)
+  }
+  const toSetup = async (agent: UserAgent): Promise<Page> => withPassword(agent, ALICE, toVault)
+
+  describe.each<[string, string, (agent: UserAgent) => Promise<Page>]>([
+    ['that asks for a code', 'second-factor', toFactor],
+    ['that sets it up', 'totp', toSetup],
+  ])('the one %s', (_which, form, open) => {
+    test('names who signs in and the app, and leads back to that', async () => {
+      const agent = createUserAgent(server.url)
+      const page = await open(agent)
+      expect(page.body).toMatch(/id="signing-in-as"[^>]*>(<bdi>)?alice</)
+      expect(page.body).toMatch(/<bdi>vault<\/bdi>/)
+      const back = await agent.submit(page, 'leave')
+      expect(answerOf(back).get('error')).toBe('access_denied')
+      // It is answered once.
+      expect((await agent.submit(page, 'leave')).url).not.toContain('error=')
+      expect(await silently(agent)).toBe('login_required')
+    })
+
+    test('who is somebody else signs in as that, and nothing is left of the first', async () => {
+      const agent = createUserAgent(server.url)
+      const page = await open(agent)
+      const beside = agent.clone()
+      const anew = await agent.submit(page, 'switch-account')
+      expect(findForm(anew, 'login')).toBeDefined()
+      expect(anew.body).not.toContain('signing-in-as')
+      // In another tab, by the first address, and by a form that was open there.
+      for (const one of [agent, beside]) {
+        expect(findForm(await one.get(page.url), 'login')).toBeDefined()
+        const late = await one.submit(page, form, { code: '123456' })
+        expect([late.status, one.cookies.has('latchkey-session')]).toEqual([403, false])
+      }
+      const again = await agent.submit(page, 'switch-account')
+      expect([findForm(again, form), agent.cookies.has('latchkey-session')]).toEqual([undefined, false])
+      const asBob = await withPassword(agent, BOB, anew.url)
+      expect(asBob.body).toMatch(/id="signing-in-as"[^>]*>(<bdi>)?bob</)
+    })
+
+    test('a form of it without its token does nothing', async () => {
+      const agent = createUserAgent(server.url)
+      const page = await open(agent)
+      for (const way of ['switch-account', 'leave'])
+        expect((await agent.submit(page, way, { csrf_token: 'made up' })).status).toBe(403)
+      expect(findForm(await agent.get(page.url), form)).toBeDefined()
+    })
+  })
+
+  test('no app waits behind a page of ours', async () => {
+    const page = await withPassword(createUserAgent(server.url), ROOT)
+    expect([findForm(page, 'leave'), findForm(page, 'switch-account') !== undefined]).toEqual([
+      undefined,
+      true,
+    ])
+    const { action, fields } = findForm(page, 'switch-account')!
+    expect(new URL(action, server.url).pathname).toMatch(/factor-setup\.not-you$/)
+    expect(Object.keys(fields)).toEqual(['csrf_token'])
   })
 })

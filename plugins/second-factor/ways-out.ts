@@ -1,0 +1,43 @@
+/** What the pages on the way say of whom they ask and for which app, and how people leave them: as somebody else, or back to the app. */
+import type { Interaction } from '../../src/doors/interaction.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { isOurs } from '../../src/services/users/ourselves.ts'
+import { isForOne } from '../interaction/is-for-one.ts'
+import type { ClientView, FormTarget } from '../pages/models.ts'
+
+export interface WaysOut {
+  /** Whose sign-in it is. */
+  username: string
+  /** For who is not that user; null where the request is for nobody else. */
+  notYou: FormTarget | null
+  /** Answers the app that nobody signs in; null where no app waits. */
+  leave: FormTarget | null
+}
+
+/** What the part has, of a page's model. */
+export type WaysOutPart = Pick<WaysOut, 'notYou' | 'leave'> & { client: Pick<ClientView, 'name'> }
+
+const NOT_YOU = 'not-you'
+const LEAVE = 'leave'
+
+/** `step` is the one whose page it is; `username` that of who signs in. */
+export function waysOut({ request, formFor }: Interaction, step: string, username: string): WaysOut {
+  return {
+    username,
+    notYou: isForOne(request) ? null : formFor(step, NOT_YOU),
+    leave: isOurs(request) ? null : formFor(step, LEAVE),
+  }
+}
+
+/** What a form of `waysOut` leads to; undefined for any other. Throws `access_denied` for the app. */
+export function takeWayOut({ request }: Interaction, part?: string): { someoneElse: true } | undefined {
+  if (part === NOT_YOU && !isForOne(request)) return { someoneElse: true }
+  if (part === LEAVE && !isOurs(request))
+    throw new OAuthError('access_denied', 'the user showed no second factor')
+  return undefined
+}
+
+/** Whether a form is one of `waysOut`. */
+export function isWayOut(part?: string): boolean {
+  return part === NOT_YOU || part === LEAVE
+}
