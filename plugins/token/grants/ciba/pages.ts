@@ -2,6 +2,7 @@
  * The page where people decide: sign-in, second factor and consent are the server's own, for the one person whom the client named. Consent
  * is asked every time, and shows the binding message.
  */
+import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ApprovalRequest } from '../../../../src/doors/approval.ts'
 import type { BrowserCall, EndedInteraction } from '../../../../src/doors/interaction.ts'
@@ -45,6 +46,13 @@ const FOR_ANOTHER = {
   text: message(
     'The app did not ask the account that you signed in with. Nothing is decided: open the page again, and sign in with the account that it asked.',
   ),
+}
+
+/** What the interaction is started with: `entry` tells the page from others of the same request. */
+interface PageState {
+  readonly id: string
+  /** Absent where an older version has opened it. */
+  readonly entry?: string
 }
 
 export async function addPages(fastify: FastifyInstance, requests: BackchannelRequests): Promise<void> {
@@ -99,17 +107,17 @@ export async function addPages(fastify: FastifyInstance, requests: BackchannelRe
 
   /** Nobody but the one who was named decides, whatever a step of others makes of it. */
   async function end(
-    { state }: EndedInteraction,
+    { request: asked, state }: EndedInteraction,
     decision: Decision,
     call: BrowserCall,
     error?: OAuthError,
   ): Promise<FastifyReply> {
-    const request = await openRequest(String(state['id']))
-    if (request === null) return call.reply.redirect(`${path}/over`, 303)
+    const { id, entry = id } = state as unknown as PageState
+    const user = (await requests.find(id))?.approval.user ?? asked.user ?? ''
     const told = endOf(decision)
-    if (!(await isNamed(request.approval.user, told, call)))
-      throw error ?? forAnother('access_denied', 'the request is for somebody else', request.id)
-    const isDecided = await requests.decide(request, decision)
+    if (!(await isNamed(user, told, call)))
+      throw error ?? forAnother('access_denied', 'the request is for somebody else', id)
+    const isDecided = await requests.decide(id, decision, { entry, user })
     return call.reply.redirect(`${path}/${isDecided ? told : 'over'}`, 303)
   }
 
@@ -119,7 +127,7 @@ export async function addPages(fastify: FastifyInstance, requests: BackchannelRe
     async show({ id = '' }, call) {
       const request = await openRequest(id)
       if (request === null) return showEnd(call, 'over')
-      return interactions.start(await approvalOf(request, call), OUTCOME, { id }, call)
+      return interactions.start(await approvalOf(request, call), OUTCOME, { id, entry: randomUUID() }, call)
     },
   })
   for (const told of Object.keys(ENDS) as (keyof typeof ENDS)[])
@@ -130,8 +138,9 @@ export async function addPages(fastify: FastifyInstance, requests: BackchannelRe
     })
 
   oauth.register('outcome', OUTCOME, {
-    async check(_request, { id }) {
-      if ((await openRequest(String(id))) === null)
+    async check({ user = '' }, state) {
+      const { id, entry = id } = state as unknown as PageState
+      if ((await openRequest(id)) === null && !(await requests.hasDecided({ entry, user })))
         throw new ExplainedError('invalid_request', 'the request was answered before, or is too old', {
           words: ENDS.over,
         })

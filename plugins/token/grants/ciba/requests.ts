@@ -12,6 +12,8 @@ import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { hashOf } from '../../../../src/protocol/handle.ts'
 import { randomText } from '../../../../src/protocol/random.ts'
 import { isOfClient } from '../../../../src/services/clients/same-client.ts'
+import { createDoneOnce, type SentForm } from '../../../../src/services/done-once.ts'
+import { statements } from '../../../../src/store/artifacts.ts'
 import { isOpen, type Decided, type Decision } from '../decision.ts'
 import { createPolls, type Poll } from '../polls.ts'
 
@@ -47,13 +49,21 @@ export interface BackchannelRequests {
   find(id: string): Promise<BackchannelRequest | null>
   /** Those of a user that wait for them, the latest first. */
   listOpen(userId: string): Promise<BackchannelRequest[]>
-  /** False when it was decided before, or is too old. */
-  decide(request: BackchannelRequest, decision: Decision): Promise<boolean>
+  /** False when it was decided before, or is too old; not where the same page decides again as it did a moment ago. */
+  decide(id: string, decision: Decision, page: DecidingPage): Promise<boolean>
+  /** Whether this page has decided a moment ago, also where the client has spent the request since. */
+  hasDecided(page: DecidingPage): Promise<boolean>
   /** Takes it back, as nobody can be asked. */
   withdraw(request: BackchannelRequest): Promise<void>
   /** What the client is told by; null where it is not, has its answer, or is another than it was. */
   pingOf(id: string, client: Client): Promise<Ping | null>
   poll(id: string): Promise<boolean>
+}
+
+/** Where somebody decides: the page as it was opened once, and who the request is for. */
+export interface DecidingPage {
+  readonly entry: string
+  readonly user: string
 }
 
 /** What a client is told with (CIBA §10.2). */
@@ -76,7 +86,8 @@ const UNANSWERED = { most: 5, within: 900 }
 
 export function createBackchannelRequests(fastify: FastifyInstance): BackchannelRequests {
   const { artifacts } = fastify.oauth
-  const { box } = kernelOf(fastify)
+  const kernel = kernelOf(fastify)
+  const { audit, box } = kernel
   const requests = artifacts<BackchannelRequest>(REQUEST, {
     lifetime: LIFETIME + GRACE,
     ofUsers: true,
@@ -88,6 +99,8 @@ export function createBackchannelRequests(fastify: FastifyInstance): Backchannel
       asked_at: new Date(askedAt).toISOString(),
     }),
   })
+  // Apart from the request, which the client may have spent before the answer comes.
+  const decisions = createDoneOnce<{ allowed: boolean }>(kernel, 'ciba-decision')
   const polls = createPolls(artifacts<Poll>('ciba-polls', { lifetime: LIFETIME + GRACE }))
   const places = createPlaces(artifacts('ciba-place', { lifetime: UNANSWERED.within }))
 
@@ -128,18 +141,28 @@ export function createBackchannelRequests(fastify: FastifyInstance): Backchannel
       const open = listed.map(({ value }) => value).filter(isOpen)
       return open.toSorted((one, other) => other.askedAt - one.askedAt)
     },
-    async decide(request, decision) {
-      if (!isOpen(request)) return false
-      const { id } = request
-      const isDecided = await requests.replace(
-        id,
-        request,
-        { ...request, decision },
-        eventOf(request, decision),
-      )
-      if (isDecided) await places.free(request)
-      return isDecided
+    async decide(id, decision, page) {
+      const [sent, allowed] = [sentBy(page), 'granted' in decision]
+      const request = await requests.get(id)
+      if (request !== null && isOpen(request)) {
+        const isDecided = await audit.transaction(async (query, note) => {
+          const values = [REQUEST, box.hashes(id), request, { ...request, decision }] as const
+          if ((await query(statements.replace, values)).length === 0) return false
+          await decisions.note(query, sent, { allowed })
+          note(eventOf(request, decision))
+          return true
+        })
+        if (isDecided) {
+          await places.free(request)
+          return true
+        }
+      }
+      // By the same form, whose answer was lost, or which was sent twice.
+      if ((await decisions.find(sent))?.allowed !== allowed) return false
+      if (request !== null) await places.free(request)
+      return true
     },
+    hasDecided: async (page) => (await decisions.find(sentBy(page))) !== null,
     async withdraw(request) {
       await requests.delete(request.id)
       await places.free(request)
@@ -206,6 +229,10 @@ function eventOf({ id, address, approval: { client, user } }: BackchannelRequest
 /** CIBA §13. Whoever it was about: nobody, somebody disabled, or somebody who is deleted. */
 export function unknownUser(): OAuthError {
   return new OAuthError('unknown_user_id', 'nobody is known here by this hint')
+}
+
+function sentBy({ entry, user }: DecidingPage): SentForm {
+  return { form: entry, browser: user }
 }
 
 function contextOf(id: string): string {

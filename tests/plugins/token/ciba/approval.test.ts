@@ -3,7 +3,7 @@
  * @needs latchkey-ciba
  */
 import { decodeJwt } from 'jose'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { addBank, PAYMENT } from '../../../support/bank.ts'
 import { codeOf, recoveryCodesOn, secretOn } from '../../../support/authenticator.ts'
@@ -180,6 +180,41 @@ describe('the page', () => {
     }
     expect(await poll(server, asked)).toMatchObject(invalid('access_denied'))
   })
+
+  test.each([
+    ['allow', 'later'],
+    ['allow', 'before'],
+    ['deny', 'later'],
+    ['deny', 'before'],
+  ])('which is sent again, as the answer to %s was lost, leads on, and is told of once; the app asks %s', async (decision, asks) => {
+    const expected = decision === 'allow' ? { status: 200 } : invalid('access_denied')
+    const person = await newPerson()
+    const asked = await ask(server, { login_hint: person.username })
+    const consent = await signIn(person, asked)
+    const tab = await person.agent.get(pageOf(server, asked))
+    const type = decision === 'allow' ? 'ciba.allowed' : 'ciba.denied'
+    const count = async () => (await server.database.query('select from audit_events where type = $1', [type])).length
+    const before = await count()
+    const { audit: trail } = kernelOf(server.server)
+    const { transaction } = trail
+    const spy = vi.spyOn(trail, 'transaction').mockImplementation(async (work) => {
+      const done = await transaction(work)
+      if ((await count()) > before) throw new Error('the connection was lost')
+      return done
+    })
+    expect((await person.agent.submit(consent, 'consent', { decision })).status).toBe(500)
+    spy.mockRestore()
+    const told = asks === 'before' ? await poll(server, asked) : undefined
+    const end = await person.agent.submit(consent, 'consent', { decision })
+    expect([end.status, end.url]).toEqual([200, `${server.url}/approve/${decision === 'allow' ? 'allowed' : 'denied'}`])
+    expect(await count()).toBe(before + 1)
+    expect(told ?? (await poll(server, asked))).toMatchObject(expected)
+    // Neither the other button nor another tab has decided anything.
+    const other = decision === 'allow' ? 'deny' : 'allow'
+    for (const [page, button] of [[consent, other], [tab, decision]] as const)
+      expect((await person.agent.submit(page, 'consent', { decision: button })).status).toBeGreaterThanOrEqual(400)
+    expect(await count()).toBe(before + 1)
+  }) // prettier-ignore
 
   test.runIf(isThere('latchkey-second-factor'))('asks for the factor that the app needs', async () => {
     const person = await newPerson()
