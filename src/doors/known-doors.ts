@@ -3,29 +3,20 @@
  * a member that is asked for, is refused at the start.
  */
 import { ConfigError } from '../config.ts'
-import { isObject } from '../protocol/json.ts'
-import { isAnswer } from './answer.ts'
-import type { Grant } from './back-channel.ts'
-import type { TObject } from 'typebox'
-import type { Caller, Endpoint } from './endpoint.ts'
-import type { FailureForm } from './failure-form.ts'
 import type { Additive, Dispatched, Ordered } from './kinds.ts'
-import type { PluginRecordOptions } from './plugin-records.ts'
-import type { RecordOptions } from './user-records.ts'
 import {
   assertShape,
   BOOLEAN,
   either,
   FUNCTION,
   maybe,
-  MEDIA_TYPE,
   OBJECT,
   oneOf,
   PARAMETERS,
   SCHEMA,
   TEXT,
   TEXTS,
-  upTo,
+  whatOf,
   type Member,
   type Shape,
 } from './shapes.ts'
@@ -147,57 +138,6 @@ const ADDITIVE: Readonly<Record<keyof Additive, true>> = {
 const DOORS = { register: DISPATCHED, add: ORDERED, extend: ADDITIVE }
 const WAYS = ['register', 'add', 'extend'] as const
 
-const GRANT: Shape<Grant> = {
-  type: TEXT,
-  parameters: PARAMETERS,
-  publicClients: maybe(BOOLEAN),
-  members: maybe(TEXTS),
-  authorize: FUNCTION,
-}
-const ENDPOINT: Shape<Endpoint> = {
-  path: {
-    is: (path) => typeof path === 'string' && /^\/.*[^/]$/.test(path),
-    words: "below the issuer's, as '/shelf'",
-  },
-  method: maybe(oneOf('GET', 'POST', 'PUT', 'PATCH', 'DELETE')),
-  metadata: maybe(TEXT),
-  caller: maybe(oneOf('client', 'bearer', 'anybody')),
-  body: maybe(oneOf('form', 'json')),
-  publicClients: maybe(BOOLEAN),
-  scopes: maybe(TEXTS),
-  requireScope: maybe(FUNCTION),
-  cors: maybe(BOOLEAN),
-  failures: maybe(OBJECT),
-  parameters: PARAMETERS,
-  handle: FUNCTION,
-}
-const FAILURES: Shape<FailureForm> = { type: MEDIA_TYPE, body: FUNCTION }
-/** Members that say something of one kind of caller alone: with another they would let in who is not meant. */
-const BY_CALLER = [
-  ['scopes', 'bearer'],
-  ['requireScope', 'bearer'],
-  ['publicClients', 'client'],
-] as const
-const MOST_RECORDS = 100_000
-const MOST_OF_USER = 100
-const RECORDS: Shape<PluginRecordOptions> = {
-  sealed: maybe(BOOLEAN),
-  key: maybe(FUNCTION),
-  most: maybe(upTo(MOST_RECORDS)),
-}
-const USER_RECORDS: Shape<RecordOptions> = {
-  sealed: maybe(BOOLEAN),
-  unique: maybe(BOOLEAN),
-  signsIn: maybe({
-    is: (given) => BOOLEAN.is(given) || FUNCTION.is(given),
-    words: 'true, false or a function',
-  }),
-  factor: maybe({ is: (given) => BOOLEAN.is(given) || given === 'spare', words: "true, false or 'spare'" }),
-  most: maybe(upTo(MOST_OF_USER)),
-  describe: maybe(FUNCTION),
-}
-const RECORD_KIND = /^[a-z][a-z0-9-]{0,63}$/
-
 /** Throws for a name that is no door of this method, with the one that it is a door of, or the names that are. */
 export function assertDoor(way: keyof typeof DOORS, name: string): void {
   if (Object.hasOwn(DOORS[way], name)) return
@@ -215,56 +155,6 @@ export function assertOwner(kind: keyof Dispatched, key: string, owner: unknown)
 }
 
 export function assertItem(kind: keyof Ordered, item: unknown): void {
-  if (kind !== 'policy') assertShape(named(kind, item), ORDERED[kind], item)
+  if (kind !== 'policy') assertShape(whatOf(kind, item), ORDERED[kind], item)
   else if (!FUNCTION.is(item)) throw new ConfigError('A policy must be a function.')
-}
-
-export function assertGrant(grant: unknown): void {
-  assertShape(named('grant', grant), GRANT, grant)
-}
-
-/** What a grant answers with, by whom no compiler reads. Throws `TypeError` with a sentence for the log: who asks for a token can do nothing about it. */
-export function assertEstablished(type: string, answered: unknown): void {
-  if (isObject(answered)) {
-    const { scopes, resources, subject } = answered
-    if (isAnswer(answered)) return
-    const isNamed = subject === undefined || (typeof subject === 'string' && subject !== '')
-    if (scopes instanceof Set && Array.isArray(resources) && isNamed) return
-  }
-  throw new TypeError(
-    `the grant ${type} must answer with { scopes, resources }, a Set and a list, and a subject that is the id of a user or absent, or with answer(…)`,
-  )
-}
-
-export function assertEndpoint(endpoint: unknown): void {
-  assertShape(named('endpoint', endpoint), ENDPOINT, endpoint)
-  const given = endpoint as Partial<Endpoint<TObject, Caller>>
-  if (given.failures !== undefined)
-    assertShape(`failures of the endpoint ${given.path}`, FAILURES, given.failures)
-  for (const [member, caller] of BY_CALLER)
-    if (given[member] !== undefined && (given.caller ?? 'client') !== caller)
-      throw new ConfigError(
-        `The ${member} of the endpoint ${given.path} is for callers that are ${caller}: its caller is ${given.caller ?? 'client'}.`,
-      )
-}
-
-/** Of a user or of nobody: a name that can stand anywhere. */
-export function assertRecordKind(kind: string): void {
-  if (!RECORD_KIND.test(kind))
-    throw new ConfigError(`The records ${kind} need a name of small letters, digits and hyphens.`)
-}
-
-export function assertRecordOptions(kind: string, options: unknown): void {
-  assertShape(`records ${kind}`, RECORDS, options)
-}
-
-export function assertUserRecordOptions(kind: string, options: unknown): void {
-  assertShape(`records ${kind}`, USER_RECORDS, options)
-}
-
-/** By what it says that it is called, if anything. */
-function named(kind: string, item: unknown): string {
-  const { name, confirmation, type, path } = (item ?? {}) as Readonly<Record<string, unknown>>
-  const own = [name, confirmation, type, path].find((one) => typeof one === 'string')
-  return own === undefined ? kind : `${kind} ${own}`
 }

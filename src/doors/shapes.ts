@@ -93,3 +93,10 @@ export function assertShape(what: string, shape: Readonly<Record<string, Member>
 export function assertSchema(what: string, schema: unknown): void {
   if (!PARAMETERS.is(schema)) throw new ConfigError(`${what} must be ${PARAMETERS.words}.`)
 }
+
+/** How a sentence names an item: its kind, and what it says that it is called, if anything. */
+export function whatOf(kind: string, item: unknown): string {
+  const { name, confirmation, type, path } = (item ?? {}) as Readonly<Record<string, unknown>>
+  const own = [name, confirmation, type, path].find((one) => typeof one === 'string')
+  return own === undefined ? kind : `${kind} ${own}`
+}

@@ -1,5 +1,5 @@
 /** The door `oauth.records`: what plugins keep that belongs to no user, encrypted at rest where they ask for it. */
-import { assertRecordKind, assertRecordOptions } from '../doors/known-doors.ts'
+import { assertRecordKind, assertRecordOptions } from '../doors/record-shapes.ts'
 import type {
   OpenPluginRecords,
   PluginRecord,

@@ -1,6 +1,6 @@
 /** The door `users.records`: what plugins keep of a user, encrypted at rest where they ask for it. */
 import { ConfigError } from '../../config.ts'
-import { assertRecordKind, assertUserRecordOptions } from '../../doors/known-doors.ts'
+import { assertRecordKind, assertUserRecordOptions } from '../../doors/record-shapes.ts'
 import type { RecordOptions, UserRecord, UserRecords } from '../../doors/user-records.ts'
 import type { NewEvent } from '../../events.ts'
 import type { Bag } from '../../protocol/bag.ts'
