@@ -6,6 +6,7 @@ import { BearerError, VerificationUnavailable } from './bearer-error.ts'
 import { formatChallenge } from './challenge.ts'
 import { hasOwnErrorHandler } from './error-handler.ts'
 import type { HoldsScope } from './implication.ts'
+import { Mismatch, mismatch } from './mismatch.ts'
 import { credentialsOf, presentedToken } from './presentation.ts'
 import { BEARER } from './schemes.ts'
 import { boundBy } from './sender-constraint.ts'
@@ -28,6 +29,7 @@ export const verifiedToken = Symbol('@latchkey/require-scope: verified token')
 export interface GuardedRequest extends ConstrainedRequest {
   readonly routeOptions: { readonly config: object }
   readonly server: object
+  readonly log: { debug(message: string): void }
 }
 
 /** The parts of a Fastify reply that a guard uses. */
@@ -87,6 +89,8 @@ export function createGuard(policy: Policy, needs: Needs): RequireScopeHook {
       return undefined
     } catch (error) {
       if (!(error instanceof BearerError || error instanceof VerificationUnavailable)) throw error
+      if (error.cause instanceof Mismatch)
+        request.log.debug(`requireScope: ${error.message}: ${error.cause.message}`)
       return refuse(error, request, reply, policy, needs)
     }
   }
@@ -127,7 +131,8 @@ function assertGood(token: AccessToken, { audienceOf, now }: Policy): void {
   if (!(now() < token.expiresAt.getTime())) throw new BearerError('invalid_token', 'The token has expired')
   const accepted = audienceOf(token.issuer)
   if (!token.audience.some((audience) => accepted.includes(audience))) {
-    throw new BearerError('invalid_token', 'The token is for another audience')
+    const cause = mismatch('aud', token.audience, accepted)
+    throw new BearerError('invalid_token', 'The token is for another audience', { cause })
   }
 }
 

@@ -3,6 +3,7 @@
 import { compactVerify } from 'jose'
 import type { AccessToken, Verifier } from './access-token.ts'
 import { BearerError, VerificationUnavailable } from './bearer-error.ts'
+import { mismatch } from './mismatch.ts'
 import { assertType, latestIssueInstant, readAccessToken } from './claims.ts'
 import { decodeToken } from './jwt.ts'
 import type { UnverifiedToken } from './jwt.ts'
@@ -36,7 +37,11 @@ export class IssuerVerifier implements Verifier {
 
   #trusted({ algorithm, type, claims }: UnverifiedToken): TrustedIssuer {
     const trusted = typeof claims['iss'] === 'string' ? this.#issuers.get(claims['iss']) : undefined
-    if (trusted === undefined) throw refused('The token is from another issuer')
+    if (trusted === undefined)
+      throw refused(
+        'The token is from another issuer',
+        mismatch('iss', claims['iss'], [...this.#issuers.keys()]),
+      )
     if (!trusted.algorithms.has(algorithm))
       throw refused('The token is signed by an algorithm that is not accepted')
     assertType(type, claims, trusted.accept)

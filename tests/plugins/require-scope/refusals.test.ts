@@ -46,6 +46,40 @@ test('an expired token, and one for another audience: 401 invalid_token', async 
   }
 })
 
+test('of another issuer or audience the log at debug names both sides, cut where they are long, and the answer neither', async () => {
+  const issuer = await startIssuer()
+  const lines: { level: number; msg: string }[] = []
+  const write = (line: string) => void lines.push(JSON.parse(line))
+  const app = await startApp({ issuer: issuer.url }, undefined, { logger: { level: 'debug', stream: { write } } })
+  const long = 'x'.repeat(2000)
+  for (const [options, named, line] of [
+    [{ claims: { iss: `${issuer.url}/` } }, `${issuer.url}/`, `The token is from another issuer: iss is "${issuer.url}/", expected "${issuer.url}"`],
+    [{ audience: 'https://else.example' }, 'else.example', `The token is for another audience: aud is ["https://else.example"], expected "${issuer.url}"`],
+    [{ audience: long }, 'xxx', `The token is for another audience: aud is ["${'x'.repeat(298)}…, expected "${issuer.url}"`],
+  ] as const) {
+    lines.length = 0
+    const token = await issuer.token({ scope: 'read_books', ...options })
+    const response = await app.inject({ url: '/books', headers: bearer(token) })
+    expect(response.statusCode).toBe(401)
+    expect(response.body).not.toContain(named)
+    expect(lines.filter(({ level }) => level === 20).map(({ msg }) => msg)).toContain(`requireScope: ${line}`)
+    expect(JSON.stringify(lines)).not.toContain(token)
+  }
+}) // prettier-ignore
+
+test('an issuer option with a slash that the issuer has not: the log names both, the answer is 503', async () => {
+  const issuer = await startIssuer()
+  const lines: string[] = []
+  const logger = { level: 'warn', stream: { write: (line: string) => void lines.push(line) } }
+  const app = await startApp({ issuer: `${issuer.url}/`, keys: { prefetch: 'lazy' } }, undefined, { logger })
+  const token = await issuer.token({ scope: 'read_books', claims: { iss: `${issuer.url}/` } })
+  const response = await app.inject({ url: '/books', headers: bearer(token) })
+  expect(response.statusCode).toBe(503)
+  const { msg, err } = JSON.parse(lines[0]!)
+  expect(msg).toContain('requireScope: keys could not be fetched')
+  expect(err.message).toContain(`the metadata is of issuer "${issuer.url}", not of "${issuer.url}/"`)
+})
+
 test('one good audience among several is enough, on either side', async () => {
   const issuer = await startIssuer()
   const app = await startApp({ issuer: issuer.url, audience: ['https://a.example', 'https://b.example'] })
