@@ -1,4 +1,5 @@
 /** What the pages on the way say of whom they ask and for which app, and how people leave them: as somebody else, or back to the app. */
+import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { Interaction } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { isOurs } from '../../src/services/users/ourselves.ts'
@@ -10,7 +11,7 @@ export interface WaysOut {
   username: string
   /** For who is not that user; null where the request is for nobody else. */
   notYou: FormTarget | null
-  /** Answers the app that nobody signs in; null where no app waits. */
+  /** Answers the app that nobody signs in; null where none waits in this browser. */
   leave: FormTarget | null
 }
 
@@ -25,17 +26,20 @@ export function waysOut({ request, formFor }: Interaction, step: string, usernam
   return {
     username,
     notYou: isForOne(request) ? null : formFor(step, NOT_YOU),
-    leave: isOurs(request) ? null : formFor(step, LEAVE),
+    leave: isAwaited(request) ? formFor(step, LEAVE) : null,
   }
 }
 
 /** What a form of `waysOut` leads to; undefined for any other. Throws `access_denied` for the app. */
 export function takeWayOut({ request }: Interaction, part?: string): { someoneElse: true } | undefined {
   if (part === NOT_YOU && !isForOne(request)) return { someoneElse: true }
-  if (part === LEAVE && !isOurs(request))
+  if (part === LEAVE && isAwaited(request))
     throw new OAuthError('access_denied', 'the user showed no second factor')
   return undefined
 }
+
+/** Whether an app waits in this browser: one that waits elsewhere, as for a device, is told by who has signed in. */
+const isAwaited = (request: ApprovalRequest): boolean => !isOurs(request) && request.redirectUri !== undefined
 
 /** Whether a form is one of `waysOut`. */
 export function isWayOut(part?: string): boolean {

@@ -221,6 +221,8 @@ describe('the page', () => {
     const asked = await ask(server, { login_hint: person.username }, VAULT)
     const after = await signIn(person, asked)
     expect(findForm(after, 'consent')).toBeUndefined()
+    // The app waits elsewhere: there is no way back to it from here.
+    expect([findForm(after, 'leave'), findForm(after, 'switch-account')]).toEqual([undefined, undefined])
     const codes = await person.agent.submit(after, 'totp', { code: codeOf(secretOn(after)) })
     expect(recoveryCodesOn(codes)).toHaveLength(10)
     expect(await poll(server, asked, VAULT)).toMatchObject(invalid('authorization_pending'))
