@@ -3,7 +3,7 @@
  * is there, as it does of the events themselves.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { isDuplicate, isUnavailable } from '../../store/failures.ts'
+import { isDuplicate, isMisfit, isUnavailable } from '../../store/failures.ts'
 
 export interface Observed<Row> {
   add(rows: readonly Row[]): void
@@ -15,6 +15,7 @@ export interface Observed<Row> {
 const PAUSE = 1000
 /** Rows that wait while the database is away, and those that are stored together. */
 const [MOST, CHUNK] = [20_000, 100]
+const TRIES = 5
 
 /** `store` stores all of them or nothing, and fails as one with a duplicate (23505) where it has done so before. */
 export function createObserved<Row>(
@@ -24,6 +25,8 @@ export function createObserved<Row>(
   let waiting: Row[] = []
   /** What was tried, as it was: it may be stored, where the answer was lost. Of what does not fit together, the halves. */
   let tried: readonly (readonly Row[])[] = []
+  /** Of one alone that failed for no reason that is known. */
+  let tries = 0
   let lost = 0
   let isAway = false
   let storing: Promise<void> | undefined
@@ -33,12 +36,16 @@ export function createObserved<Row>(
   async function storeTried(rows: readonly Row[]): Promise<readonly (readonly Row[])[]> {
     try {
       await store(rows)
+      tries = 0
     } catch (error) {
       if (isDuplicate(error)) return []
       if (isUnavailable(error)) throw error
       const half = Math.ceil(rows.length / 2)
       if (rows.length > 1) return [rows.slice(0, half), rows.slice(half)]
+      // What passes, as of a pooler that lost its statements, is worth another try; nothing is worth all others.
+      if (!isMisfit(error) && ++tries < TRIES) throw error
       log.error({ err: error, lost: 1 }, 'what goes with an event cannot be stored, and is left out')
+      tries = 0
     }
     return []
   }

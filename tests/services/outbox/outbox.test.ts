@@ -319,6 +319,23 @@ test.each([
   },
 )
 
+test('what goes with an event is tried a few times where it fails for no reason that is known, and then left out', async () => {
+  const { outbox, audit, database, through, output } = await office(async () => {}, { serves: false })
+  outbox.enqueueOn('user.enabled', ({ user = '' }) => [{ kind: 'letter', payload: { text: user } }])
+  const lost = Object.assign(new Error('the prepared statement is not there'), { code: '26000' })
+  const failing = vi.spyOn(through, 'transaction').mockRejectedValueOnce(lost)
+  audit.observe({ type: 'user.enabled', user: 'ada', details: {} })
+  await expect.poll(async () => left(database)).toBe(1)
+  failing.mockClear()
+  for (let at = 0; at < 5; at++) failing.mockRejectedValueOnce(lost)
+  audit.observe({ type: 'user.enabled', user: 'bob', details: {} })
+  await expect.poll(() => failing.mock.calls.length).toBe(5)
+  await expect.poll(output).toContain('cannot be stored, and is left out')
+  audit.observe({ type: 'user.enabled', user: 'eve', details: {} })
+  await expect.poll(async () => left(database)).toBe(2)
+  await outbox.stop()
+}) // prettier-ignore
+
 test.each(['transaction', 'transactional'] as const)('a %s that fails at its very end leaves nothing', async (how) => {
   const deliver = vi.fn<Deliver>(async () => {})
   const { outbox, audit, database } = await office(deliver)
