@@ -127,9 +127,10 @@ export function createClientRegistry({
   async function check(input: unknown): Promise<Unserved[]> {
     const { members, insecure } = parseMetadata(input, policies.schemas())
     policies.assertInsecureAllowed(insecure)
-    policies.assertSecretUsed(members.client_secret, newClient('', members))
+    const client = newClient(members.client_id ?? '', members)
+    policies.assertSecretUsed(members.client_secret, client)
     assertNotTaken(members.client_id)
-    return policies.inspect(newClient('', members), members.client_secret !== undefined)
+    return policies.inspect(client, members.client_secret !== undefined)
   }
 
   async function create(

@@ -141,6 +141,9 @@ test('nobody is vouched for with an ID token that another app got, whatever a ru
 test('a rule that vouches by the tokens of others alone is refused when it is registered', async () => {
   const said = 'token_exchange must name the client itself in subject_clients where a rule has audiences'
   await expect(clients.create(vouchedApp('taker', ['web']))).rejects.toThrow(said)
+  // What would be refused is told before, and nothing else.
+  await expect(clients.check(vouchedApp('taker', ['web']))).rejects.toThrow(said)
+  expect(await clients.check(vouchedApp('taker', ['taker']))).toEqual([])
   await expect(
     clients.update('desk', { token_exchange: vouchedApp('desk', ['web']).token_exchange }),
   ).rejects.toThrow(said)
