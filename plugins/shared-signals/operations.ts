@@ -155,7 +155,8 @@ export function addOperations(
     path: `${ONE}/removed-subjects`,
     name: 'listRemovedSubjects',
     summary: 'Of whom the app does not want to hear, by the sub that it knows them by',
-    scope: READ,
+    // It says who somebody is at the app, found by their name or address.
+    scope: 'latchkey:users:read',
     query: Type.Object({
       ...SearchQuery.properties,
       search: Type.Optional(
