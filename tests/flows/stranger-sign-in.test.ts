@@ -247,10 +247,14 @@ describe.skipIf(noBrowser)('a second factor', () => {
       scope: 'openid',
       prompt: 'none',
     })
-    const stranger = await newPerson()
-    await stranger.page.goto(`${balancer.url}/account`)
-    await signIn(stranger, ALICE)
-    await stranger.page.waitForSelector('#second-factor')
+    // The other process hears of the new factor in a moment.
+    const stranger = await until(async () => {
+      const one = await newPerson()
+      await one.page.goto(`${balancer.url}/account`)
+      await signIn(one, ALICE)
+      await one.page.waitForSelector('#second-factor', { timeout: 5000 })
+      return one
+    })
     await stranger.page.goto(silent.href)
     expect(new URL(stranger.page.url()).searchParams.get('error')).toBe('login_required')
   })
