@@ -17,7 +17,6 @@ import { assertShape, BOOLEAN, maybe, TEXTS, type Shape } from '../../doors/shap
 import { toMetadata, type StoredClient } from '../../protocol/stored-client.ts'
 import { OAuthError, metadataError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/json.ts'
-import { sectorIdentifier } from '../../protocol/sector-identifier.ts'
 import { findClientRow, statements } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'
 import { takeTurn } from '../../store/registration-turns.ts'
@@ -29,6 +28,7 @@ import type { ClientPolicies } from './client-policies.ts'
 import { clientSecretOf, isUsable, type ClientSecrets, type StoredSecret } from './client-secrets.ts'
 import type { KeyedHash } from '../registration/keyed-hash.ts'
 import type { ApplyStatement } from '../registration/software-statements.ts'
+import { assertKnownAlike } from './known-alike.ts'
 import type { ParseOpenMetadata } from './open-metadata.ts'
 
 interface SelfRegistrationServices {
@@ -238,21 +238,6 @@ function tooMany(): OAuthError {
 
 async function asItself<T>(clientId: string, work: () => Promise<T>): Promise<T> {
   return actAs({ kind: 'client', id: clientId }, work)
-}
-
-/**
- * By whom a client knows people stays: a pairwise `sub` follows from its sector, and who moved to the host of
- * another client with tokens in hand would learn by which `sub` that one knows the same people.
- */
-function assertKnownAlike(had: StoredClient, client: StoredClient): void {
-  const [before, after] = [toMetadata(had, false), toMetadata(client, false)]
-  if ((before.subject_type ?? 'public') !== (after.subject_type ?? 'public'))
-    throw metadataError('subject_type', 'cannot be changed')
-  if (after.subject_type === 'pairwise' && sectorIdentifier(before) !== sectorIdentifier(after))
-    throw metadataError(
-      after.sector_identifier_uri === undefined ? 'redirect_uris' : 'sector_identifier_uri',
-      'must keep the host when the subject_type is pairwise',
-    )
 }
 
 function onTheWire(client: StoredClient): Record<string, unknown> {
