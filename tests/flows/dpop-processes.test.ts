@@ -52,6 +52,28 @@ test.each([
   },
 )
 
+// Before what is stored later than it is answered: by whom is killed, or while the database stalls.
+test('what is used is a row of a hash, for some minutes: then the janitor takes it, and memory does not grow', async () => {
+  const { query } = one.database
+  await query('delete from spent_handles')
+  const proofs = await Promise.all(Array.from({ length: 100 }, proofForToken))
+  await Promise.all(proofs.map(async (proof, at) => ask(proof, both(at))))
+  const rows = await query<{ hash: string; left: number }>(
+    'select hash, extract(epoch from expires_at - now())::int as left from spent_handles',
+  )
+  expect(rows).toHaveLength(100)
+  for (const { hash, left } of rows) {
+    expect(hash).toMatch(/^[\w-]{43}$/)
+    expect(left).toBeGreaterThan(30)
+    expect(left).toBeLessThan(100)
+  }
+  const janitor = janitorOf(await openAs(one.database))
+  expect((await janitor.round())['spentHandles'] ?? 0).toBe(0)
+  await query(`update spent_handles set expires_at = expires_at - interval '15 minutes'`)
+  expect(await janitor.round()).toMatchObject({ spentHandles: 100 })
+  expect(await query('select 1 from spent_handles')).toHaveLength(0)
+})
+
 test('T8: what one process took, another refuses after SIGKILL, and so does its successor', async () => {
   const dying = await spawnBeside(one.settings, one.database)
   const proofs = await Promise.all(Array.from({ length: 20 }, proofForToken))
@@ -94,25 +116,4 @@ test('while the database does not answer, a proof is neither taken nor refused, 
   await expect.poll(async () => (await ask(await proofForToken(), behind)).status).toBe(200)
   const answers = await Promise.all([ask(second, behind), ask(second, one), ask(second, two)])
   expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1)
-})
-
-test('what is used is a row of a hash, for some minutes: then the janitor takes it, and memory does not grow', async () => {
-  const { query } = one.database
-  await query('delete from spent_handles')
-  const proofs = await Promise.all(Array.from({ length: 100 }, proofForToken))
-  await Promise.all(proofs.map(async (proof, at) => ask(proof, both(at))))
-  const rows = await query<{ hash: string; left: number }>(
-    'select hash, extract(epoch from expires_at - now())::int as left from spent_handles',
-  )
-  expect(rows).toHaveLength(100)
-  for (const { hash, left } of rows) {
-    expect(hash).toMatch(/^[\w-]{43}$/)
-    expect(left).toBeGreaterThan(30)
-    expect(left).toBeLessThan(100)
-  }
-  const janitor = janitorOf(await openAs(one.database))
-  expect((await janitor.round())['spentHandles'] ?? 0).toBe(0)
-  await query(`update spent_handles set expires_at = expires_at - interval '15 minutes'`)
-  expect(await janitor.round()).toMatchObject({ spentHandles: 100 })
-  expect(await query('select 1 from spent_handles')).toHaveLength(0)
 })

@@ -169,7 +169,8 @@ test('the ID token is sealed, and gone with the user', async () => {
     )
   const kept = await rows()
   expect(kept.length).toBeGreaterThan(0)
-  expect(JSON.stringify(kept)).not.toContain('eyJ')
+  // Three letters of a JWT are in what is sealed now and then; two parts of one are not.
+  expect(JSON.stringify(kept)).not.toMatch(/eyJ[\w-]+\.eyJ/)
   const { username } = await oauth.users.get(kept.at(-1)!.value.user)
   expect(JSON.stringify(await oauth.users.export(kept.at(-1)!.value.user))).toContain('"upstream":"corp"')
   await oauth.users.delete(username)
