@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 /** What a run measures: one question, one part of docs/performance.md or docs/capacity.md. */
-export const modes = [
+const modes = [
   'compare',
   'proofs',
   'logins',

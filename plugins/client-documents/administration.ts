@@ -33,7 +33,7 @@ interface UnregisteredPage extends Paged {
   rows: readonly { name: string; since: Date; unblock: FormTarget }[]
 }
 
-export const PATH = '/unregistered'
+const PATH = '/unregistered'
 const UNBLOCK = `${PATH}/unblock`
 const PAGE = 50
 const DONE: Readonly<Record<string, Words>> = {

@@ -36,8 +36,6 @@ export interface InteractionStore {
   begin(request: ApprovalRequest, outcome: string, state: Bag, browserId: string): Stored
   /** Throws `InteractionOver` for one that has expired or ended, and for another browser's. */
   get(id: string, sealed: string, browserId: string): Promise<Stored>
-  /** As it stands by now; throws `InteractionOver` for one that has ended. */
-  reload(stored: Stored): Promise<Stored>
   /** Where its pages are, below the issuer. */
   addressOf(stored: Stored, step?: string): string
   /** The request again; throws when its client is gone. */
@@ -117,7 +115,6 @@ export function createInteractionStore({ artifacts, box, config, directory }: Ke
       if (asked.until <= Date.now()) throw new InteractionOver('too old', asked)
       return reload({ id, asked, sealed })
     },
-    reload,
     addressOf,
     async revive({ request }) {
       const client = request.client === '' ? OURSELVES : await directory.findClient(request.client)

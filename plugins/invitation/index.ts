@@ -13,7 +13,7 @@ import { createInvitations } from './invite.ts'
 import { invitationLetter } from './letter.ts'
 import { addOperations } from './operations.ts'
 
-export const KIND = 'invitation'
+const KIND = 'invitation'
 const PATH = '/invitation'
 
 async function invitation(fastify: FastifyInstance): Promise<void> {

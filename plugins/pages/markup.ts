@@ -2,7 +2,7 @@
 import { isMessage, type MessageValue, type MessageValues, type Words } from '../../src/protocol/message.ts'
 import type { Composer, Language } from '../../src/services/languages/language.ts'
 
-export class Markup {
+class Markup {
   readonly html: string
 
   constructor(html: string) {

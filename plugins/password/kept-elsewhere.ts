@@ -13,7 +13,7 @@ export async function keptElsewhere(oauth: OAuth, userId: string): Promise<KeptE
 }
 
 /** True for who is none of theirs. */
-export async function isStillThere(oauth: OAuth, userId: string): Promise<boolean> {
+async function isStillThere(oauth: OAuth, userId: string): Promise<boolean> {
   for (const source of oauth.owners('passwordSource').values())
     if ((await source.isThere?.(userId)) === false) return false
   return true

@@ -10,9 +10,9 @@ const SSF = 'https://schemas.openid.net/secevent/ssf/event-type/'
 
 export const VERIFICATION = `${SSF}verification`
 export const STREAM_UPDATED = `${SSF}stream-updated`
-export const SESSION_REVOKED = `${CAEP}session-revoked`
-export const CREDENTIAL_CHANGE = `${CAEP}credential-change`
-export const ACCOUNT_DISABLED = `${RISC}account-disabled`
+const SESSION_REVOKED = `${CAEP}session-revoked`
+const CREDENTIAL_CHANGE = `${CAEP}credential-change`
+const ACCOUNT_DISABLED = `${RISC}account-disabled`
 export const ACCOUNT_ENABLED = `${RISC}account-enabled`
 export const ACCOUNT_PURGED = `${RISC}account-purged`
 

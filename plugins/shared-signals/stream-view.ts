@@ -66,7 +66,7 @@ export function originOf({ delivery }: Pick<Stream, 'delivery'>): string | null 
   return delivery.endpointUrl === undefined ? null : new URL(delivery.endpointUrl).origin
 }
 
-export function kindsOf(stream: Pick<Stream, 'requested'>): readonly string[] {
+function kindsOf(stream: Pick<Stream, 'requested'>): readonly string[] {
   return deliveredOf(stream).map((type) => type.slice(type.lastIndexOf('/') + 1))
 }
 

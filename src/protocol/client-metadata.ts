@@ -13,7 +13,7 @@ import { isResourceIdentifier } from './resource-identifier.ts'
 import { ASCII, misfitOf, Type } from './schema.ts'
 import { isScopeToken } from './scope.ts'
 
-const Text = (maxLength = 200) => Type.String({ minLength: 1, maxLength })
+const Text = () => Type.String({ minLength: 1, maxLength: 200 })
 /** The format of a member that names a page or a document. */
 export const WEB_URI = 'web-uri'
 const WebUri = () => Type.String({ maxLength: 2048, format: WEB_URI })

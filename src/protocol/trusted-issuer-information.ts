@@ -54,7 +54,7 @@ export interface TrustedIssuerInformation {
   disabled?: boolean
 }
 
-export const MEMBERS = [
+const MEMBERS = [
   'jwks_uri',
   'jwks',
   'algorithms',

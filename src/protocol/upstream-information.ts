@@ -75,7 +75,7 @@ export type UpstreamInput = {
   [Member in keyof UpstreamInformation]?: UpstreamInformation[Member] | string | null
 } & { client_secret?: string | null }
 
-export const MEMBERS = [
+const MEMBERS = [
   'kind',
   'issuer',
   'client_id',

@@ -54,7 +54,6 @@ export type Register = (clientId: string) => Promise<boolean>
 export async function keepBooks(
   servers: readonly (Requests & { url: string })[],
   register: Register,
-  width = 6,
 ): Promise<Books> {
   const agent = createUserAgent(servers[0]!.url)
   const webs = WEBS.map((one) => ({
@@ -156,7 +155,7 @@ export async function keepBooks(
     useCode, useService, useCode, useService, useRegistry, useCode, useService, useCode, useService, useBrowser,
   ] // prettier-ignore
   let next = 0
-  const load = underLoad(async () => journeys[next++ % journeys.length]!(), width)
+  const load = underLoad(async () => journeys[next++ % journeys.length]!(), 6)
 
   async function assertLife(client: TestClient, tokens: readonly Tokens[], life: object): Promise<void> {
     await each(tokens, async (one) => expect(await lifeOf(anyServer(), client, one)).toEqual(life))

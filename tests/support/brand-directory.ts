@@ -9,7 +9,7 @@ export interface Link {
   readonly to: string
 }
 
-export const MANIFEST = JSON.stringify({ templates: TEMPLATES_VERSION })
+const MANIFEST = JSON.stringify({ templates: TEMPLATES_VERSION })
 
 /** A folder with these files, by their paths; `brand.json` is as it should be, unless it is given, or null for none. */
 export async function brandDirectory(

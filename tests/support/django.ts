@@ -2,10 +2,10 @@
 import { pbkdf2Sync, randomBytes } from 'node:crypto'
 
 /** Fewer iterations than Django's 1,000,000: the form is what counts. */
-export function djangoHash(password: string, iterations = 1000): string {
+export function djangoHash(password: string): string {
   const salt = randomBytes(11).toString('hex')
-  const digest = pbkdf2Sync(password, salt, iterations, 32, 'sha256').toString('base64')
-  return `pbkdf2_sha256$${iterations}$${salt}$${digest}`
+  const digest = pbkdf2Sync(password, salt, 1000, 32, 'sha256').toString('base64')
+  return `pbkdf2_sha256$1000$${salt}$${digest}`
 }
 
 export interface DjangoRecord {
@@ -15,7 +15,7 @@ export interface DjangoRecord {
 }
 
 /** As `createsuperuser` and the admin leave a user; `fields` win. */
-export function djangoUser(username: string, fields: Record<string, unknown> = {}, pk = 1): DjangoRecord {
+export function djangoUser(username: string, fields: Record<string, unknown> = {}): DjangoRecord {
   const others = {
     password: '!CQF1MnR8vhF1aDDiCA5jgPUUkYPTbacOUgPvq9gl',
     last_login: null,
@@ -30,7 +30,7 @@ export function djangoUser(username: string, fields: Record<string, unknown> = {
     groups: [],
     user_permissions: [],
   }
-  return { model: 'auth.user', pk, fields: { ...others, ...fields } }
+  return { model: 'auth.user', pk: 1, fields: { ...others, ...fields } }
 }
 
 /** The six that django-oidc-provider's migration makes. */
@@ -41,7 +41,7 @@ export const RESPONSE_TYPES: DjangoRecord[] = [
 })) // prettier-ignore
 
 /** A client of django-oidc-provider 0.9 with the code flow; `fields` win. */
-export function djangoClient(clientId: string, fields: Record<string, unknown> = {}, pk = 1): DjangoRecord {
+export function djangoClient(clientId: string, fields: Record<string, unknown> = {}): DjangoRecord {
   const others = {
     name: '',
     owner: null,
@@ -61,5 +61,5 @@ export function djangoClient(clientId: string, fields: Record<string, unknown> =
     _scope: '',
     response_types: [1],
   }
-  return { model: 'oidc_provider.client', pk, fields: { ...others, ...fields } }
+  return { model: 'oidc_provider.client', pk: 1, fields: { ...others, ...fields } }
 }

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Certificate } from './deployed.ts'
 import { REDIRECT_URI } from './sign-in.ts'
-import { startReceiver, type Received } from './receiver.ts'
+import { startReceiver } from './receiver.ts'
 
 export interface DocumentHost {
   origin: string
@@ -15,8 +15,6 @@ export interface DocumentHost {
   answer(name: string, answer: (response: ServerResponse) => unknown): string
   /** How often it was asked for. */
   asked(name: string): number
-  received: Received[]
-  close(): Promise<void>
 }
 
 /** By https where it has a certificate, of the name `localhost`. */
@@ -54,7 +52,5 @@ export async function startDocumentHost(certificate?: Certificate): Promise<Docu
       return at(name)
     },
     asked: (name) => receiver.received.filter(({ url }) => url === `/${name}`).length,
-    received: receiver.received,
-    close: receiver.close,
   }
 }

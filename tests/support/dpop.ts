@@ -37,6 +37,6 @@ export async function prove(key: DpopKey, options: ProofOptions): Promise<string
 }
 
 /** `ath`. */
-export function hashOf(token: string): string {
+function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('base64url')
 }

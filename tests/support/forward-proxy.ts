@@ -10,7 +10,6 @@ import type { Certificate } from './deployed.ts'
 export interface ForwardProxy {
   /** Without credentials. */
   url: string
-  port: number
   /** What it was asked to connect to so far, each with the credentials that came along. */
   asked: { to: string | undefined; credentials: string | undefined }[]
 }
@@ -48,5 +47,5 @@ export async function startForwardProxy(
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  return { url: `http${certificate === undefined ? '' : 's'}://localhost:${port}`, port, asked }
+  return { url: `http${certificate === undefined ? '' : 's'}://localhost:${port}`, asked }
 }

@@ -53,9 +53,9 @@ async function cloud(): Promise<KeyPlace> {
 }
 
 /** Processes of ours, and of the servers that we have started, that have a token open. */
-export async function tokenProcesses(parent = process.pid): Promise<number[]> {
+export async function tokenProcesses(): Promise<number[]> {
   const found: number[] = []
-  for (const pid of await childrenOf(parent)) {
+  for (const pid of await childrenOf(process.pid)) {
     const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
     if (command.includes('pkcs11/process/main')) found.push(pid)
   }

@@ -8,8 +8,8 @@ import { startLyingProvider } from './lying-provider.ts'
 import { createUserAgent, type UserAgent } from './user-agent.ts'
 import { isThere } from './left-out.ts'
 
-export const PASSWORD = 'a password of their own'
-export const ROOT = { username: 'root', password: PASSWORD, roles: ['admin'] }
+const PASSWORD = 'a password of their own'
+const ROOT = { username: 'root', password: PASSWORD, roles: ['admin'] }
 const SECRET = 'what the upstream gave us'
 const provider = await startLyingProvider('us', SECRET)
 const UPSTREAM = {

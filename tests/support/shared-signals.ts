@@ -1,7 +1,7 @@
 /** Apps that hear of security events: they sign people in, have a stream, and verify what comes by the keys that the metadata names. */
 import { createRemoteJWKSet, decodeJwt, jwtVerify, type JWTPayload } from 'jose'
 import { basic, bearer, type Requests } from './requests.ts'
-import { startServer, type TestServer, type TestServerOptions } from './server.ts'
+import { startServer, type TestServer } from './server.ts'
 import type { Settings } from './settings.ts'
 import { authorize, REDIRECT_URI, SEED } from './sign-in.ts'
 import { createUserAgent, type UserAgent } from './user-agent.ts'
@@ -33,13 +33,9 @@ export function app(client_id: string, more: object = {}) {
   }
 }
 
-export async function startSignals(
-  clients: readonly object[],
-  settings: Settings = {},
-  options: TestServerOptions = {},
-): Promise<TestServer> {
+export async function startSignals(clients: readonly object[], settings: Settings = {}): Promise<TestServer> {
   const seed = { ...SEED, clients: [...SEED.clients, ...clients] }
-  return startServer({ OIDC_SHARED_SIGNALS: 'on', ...settings }, { seed, ...options })
+  return startServer({ OIDC_SHARED_SIGNALS: 'on', ...settings }, { seed })
 }
 
 export async function tokenFor(server: Requests, client: string, scope = 'ssf.manage'): Promise<string> {

@@ -15,7 +15,7 @@ export async function forge(key: RingKey, good: string, at = Date.now()): Promis
     .sign(key.privateKey!)
 }
 
-export async function publishedKids(server: Requests, algorithm = 'ES256'): Promise<string[]> {
+export async function publishedKids(server: Requests): Promise<string[]> {
   const { keys } = (await (await server.get('/jwks')).json()) as { keys: { kid: string; alg: string }[] }
-  return keys.filter(({ alg }) => alg === algorithm).map(({ kid }) => kid)
+  return keys.filter(({ alg }) => alg === 'ES256').map(({ kid }) => kid)
 }

@@ -22,7 +22,7 @@ if (noSlapd)
     `\n!!! SKIPPED: no ${SLAPD}, so sign-in by a directory is NOT tested: install it (apt-get install slapd), or name it by SLAPD.\n\n`,
   )
 
-export const BASE = 'dc=example,dc=org'
+const BASE = 'dc=example,dc=org'
 export const PEOPLE = `ou=people,${BASE}`
 export const GROUPS = `ou=groups,${BASE}`
 const ROOT = { dn: `cn=root,${BASE}`, password: 'root of the directory' }

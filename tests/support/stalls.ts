@@ -18,9 +18,9 @@ export type Stall = (ground: Ground, seconds: number) => Promise<void>
 /** The pool that the servers are to have on it. */
 export const POOL = 10
 
-export async function createGround(settings: Readonly<Record<string, string>> = {}): Promise<Ground> {
+export async function createGround(): Promise<Ground> {
   const postgres = await createOwnPostgres(await temporaryDirectory(), { begins: 'migrated' })
-  await postgres.start(settings)
+  await postgres.start({})
   return { postgres, proxy: await startDatabaseProxy(postgres.url) }
 }
 

@@ -4,7 +4,7 @@ import { freePort, type Settings } from './settings.ts'
 import { ALICE, authorizationUrl, goThrough, SEED } from './sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from './user-agent.ts'
 
-export const SECRET = `lks_${'u'.repeat(43)}`
+const SECRET = `lks_${'u'.repeat(43)}`
 
 /** As it is registered at the server that people sign in to. */
 export interface Registered extends Record<string, unknown> {

@@ -29,7 +29,7 @@ import {
 import { attempt, FORM, summaryOf } from './user-form.ts'
 import { authorizationsOf, sessionsOf } from './user-holdings.ts'
 
-export const PATH = '/user'
+const PATH = '/user'
 const CHANGED_MEANWHILE = message(
   'The user was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.',
 )

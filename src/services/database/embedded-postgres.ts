@@ -35,8 +35,6 @@ export interface EmbeddedPostgres {
   url: string
   /** Directory of the Unix socket. */
   host: string
-  user: 'postgres'
-  database: string
   /** Where the cluster really lies. */
   dataDir: string
   /** This call made the cluster (it was the first start). */
@@ -74,8 +72,6 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   return {
     url: `postgresql://postgres@localhost/${encodeURIComponent(database)}?host=${encodeURIComponent(host)}`,
     host,
-    user: 'postgres',
-    database,
     dataDir: place.cluster,
     created,
     relocated: place.relocated,

@@ -41,8 +41,6 @@ export interface SecretBox {
   isTag(tag: Uint8Array, bytes: Uint8Array): boolean
   /** Whether a sealed value or a hash was made with the first key. */
   isCurrent(made: string): boolean
-  /** The sentence for the operator that no key fits `what`. */
-  misfit(what: string): string
 }
 
 interface Derived {
@@ -130,7 +128,6 @@ export function createSecretBox(
     isTag: (tag, bytes) =>
       tag.length === TAG_BYTES && keys.some((key) => timingSafeEqual(tagUnder(key, bytes), tag)),
     isCurrent: (made) => split(made)[0] === first.id,
-    misfit,
   }
 }
 

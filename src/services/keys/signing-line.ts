@@ -14,7 +14,7 @@ const TURNS = 64
 /** Milliseconds that anybody waits. */
 const PATIENCE = 2000
 
-export function createSigningLine(atOnce: number, turns = TURNS, patience = PATIENCE): SigningLine {
+export function createSigningLine(atOnce: number): SigningLine {
   const waiting = new Set<() => void>()
   let running = 0
 
@@ -23,7 +23,7 @@ export function createSigningLine(atOnce: number, turns = TURNS, patience = PATI
       running++
       return
     }
-    if (waiting.size >= turns * atOnce) throw shed('keys')
+    if (waiting.size >= TURNS * atOnce) throw shed('keys')
     return new Promise((resolve, reject) => {
       const start = (): void => {
         clearTimeout(timer)
@@ -32,7 +32,7 @@ export function createSigningLine(atOnce: number, turns = TURNS, patience = PATI
       const timer = setTimeout(() => {
         waiting.delete(start)
         reject(shed('keys'))
-      }, patience)
+      }, PATIENCE)
       waiting.add(start)
     })
   }

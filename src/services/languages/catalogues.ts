@@ -19,14 +19,14 @@ export interface Catalogues {
 
 const DIRECTORY = new URL('../../../templates/languages/', import.meta.url)
 
-export function createCatalogues(directory = DIRECTORY): Catalogues {
+export function createCatalogues(): Catalogues {
   const loading = new Map<string, Promise<ReadonlyMap<string, string>>>()
   const added: { tag: string; messages: Catalogue }[] = []
 
-  const inDirectory = async (): Promise<string[]> => (await readdir(directory)).filter(isTag)
+  const inDirectory = async (): Promise<string[]> => (await readdir(DIRECTORY)).filter(isTag)
 
   async function load(tag: string): Promise<ReadonlyMap<string, string>> {
-    const ours = (await inDirectory()).includes(tag) ? await readFolder(new URL(`${tag}/`, directory)) : []
+    const ours = (await inDirectory()).includes(tag) ? await readFolder(new URL(`${tag}/`, DIRECTORY)) : []
     const more = added.filter((one) => one.tag === tag).map(({ messages }) => messages)
     return new Map([...ours, ...more].flatMap((messages) => Object.entries(messages)))
   }

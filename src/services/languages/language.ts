@@ -26,8 +26,6 @@ export interface Language {
   readonly inTheirZone: boolean
   /** As plain text. A string that no catalogue has is said as it is. */
   say(words: Words): string
-  /** What a string alone is here, which need not be a message; undefined where no catalogue has it. */
-  sayOnly(text: string): string | undefined
   /** A message of parts; values may be some, too. */
   compose<Part>(
     text: string,
@@ -162,7 +160,6 @@ export function createLanguage(options: LanguageOptions): Language {
     direction: RIGHT_TO_LEFT.has(tag.split('-', 1)[0]!) ? 'rtl' : 'ltr',
     inTheirZone: zone !== null,
     say: (words) => (typeof words === 'string' ? (sayOnly(words) ?? shape(words)) : sayValue(words)),
-    sayOnly,
     compose,
     list,
     time,

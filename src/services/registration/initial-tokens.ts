@@ -20,7 +20,7 @@ const PREFIX = 'lki_'
 const FORM = /^lki_[A-Za-z0-9_-]{43}$/
 const Names = () => Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 100 })
 
-export const InitialTokenInput = Type.Object({
+const InitialTokenInput = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100, pattern: ASCII_WITHOUT_SPACES }),
   /** How many clients it registers; default 1. */
   uses: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
@@ -33,7 +33,7 @@ export const InitialTokenInput = Type.Object({
   /** Hosts that redirect URIs may have; default any. */
   redirect_hosts: Type.Optional(Names()),
 })
-export type InitialTokenInput = Static<typeof InitialTokenInput>
+type InitialTokenInput = Static<typeof InitialTokenInput>
 
 /** Never the token itself. */
 export interface InitialTokenInformation {

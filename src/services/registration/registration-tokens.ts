@@ -20,9 +20,7 @@ export interface RegistrationTokens {
   create(): string
   /** In the transaction that registers the client. */
   store(em: EntityManager, clientId: string, token: string, allowance: Allowance): void
-  /** What the client was allowed; null where the token is not one of its two. */
-  find(clientId: string, token: string): Promise<Allowance | null>
-  /** The same, and the token that is to be used from now on. */
+  /** What the client was allowed, and the token that is to be used from now on; null where the token is not one of its two. */
   use(clientId: string, token: string): Promise<Used | null>
 }
 
@@ -59,7 +57,6 @@ export function createRegistrationTokens(database: Database, secret: FindServerS
       const row = { client, hash: hashOf(token), allowance, usedAt: new Date() }
       em.create(Registration, row, { persist: true })
     },
-    find: async (clientId, token) => (await read(clientId, token))?.allowance ?? null,
     async use(clientId, token) {
       const found = await read(clientId, token)
       if (found === null) return null

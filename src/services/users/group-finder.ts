@@ -1,5 +1,5 @@
 /** Finds groups, and who is in them. */
-import { isUuid, NIL } from '../../protocol/uuid.ts'
+import { isUuid } from '../../protocol/uuid.ts'
 import type { Database } from '../../store/database.ts'
 import { statements as records } from '../../store/plugin-records.ts'
 import { statements as users, type ChangedRolesRow } from '../../store/user-roles.ts'
@@ -14,15 +14,11 @@ export interface GroupFinder {
   find(displayName: string): Promise<Group | null>
   /** Those that stand for one of these roles. */
   ofRoles(roles: readonly string[]): Promise<readonly Group[]>
-  /** Ids of users, in their order, behind `after`. */
-  members(group: Pick<Group, 'role' | 'former'>, after?: string, limit?: number): Promise<readonly string[]>
   /** Those of several, by the groups' ids; null where there are more than `most` in all. By one statement. */
   membersOf(all: readonly Group[], most: number): Promise<ReadonlyMap<string, readonly string[]> | null>
   /** The same, but only who is among these users. */
   membersAmong(all: readonly Group[], ids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
 }
-
-const PAGE = 100
 
 /** @internal */
 export function createGroupFinder(database: Database): GroupFinder {
@@ -52,8 +48,6 @@ export function createGroupFinder(database: Database): GroupFinder {
       for (const { id } of renamed) rows.push(...(await database.query(records.get, [GROUP, id])).map((row) => ({ ...row, key: '' }))) // prettier-ignore
       return rows.map(toGroup).filter((group) => rolesOf(group).some((role) => asked.has(role)))
     },
-    members: async (group, after = NIL, limit = PAGE) =>
-      (await database.query(users.ofRoles, [rolesOf(group), after, limit])).map(({ id }) => id),
     async membersOf(all, most) {
       if (all.length === 0) return new Map()
       const rows = await database.query(users.inRoles, [all.flatMap(rolesOf), most + 1])

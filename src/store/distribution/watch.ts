@@ -13,7 +13,6 @@ import { layoutOf, surveyForeign } from './survey.ts'
 import type { Survey } from './surveyed.ts'
 
 export interface Distribution {
-  readonly engine: Engine
   /** How often this process sent each statement that asks every server, by its name. */
   readonly asked: ReadonlyMap<string, number>
   /** Of now, or of 5 seconds ago at most; null while the server in front does not answer. */
@@ -64,7 +63,6 @@ export function watchDistribution(
   }
 
   return {
-    engine,
     asked,
     count(statement) {
       const had = asked.get(statement)

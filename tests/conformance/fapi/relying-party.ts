@@ -172,7 +172,7 @@ export async function presentCode(
 }
 
 /** Judges a token response, the ID token's algorithm and signature included. */
-export async function tokensIn(suite: FapiSuite, { client, request }: Asked, response: Response) {
+async function tokensIn(suite: FapiSuite, { client, request }: Asked, response: Response) {
   const { metadata, isOpenid, constraint } = suite
   const { client_id } = client
   expect(response.headers.get('cache-control')).toContain('no-store')

@@ -31,7 +31,7 @@ describe('embedded PostgreSQL', () => {
 
   test('makes a durable cluster and the database at the first start', async () => {
     const postgres = await startEmbeddedPostgres({ dataDir })
-    expect(postgres).toMatchObject({ created: true, relocated: false, owned: true, user: 'postgres' })
+    expect(postgres).toMatchObject({ created: true, relocated: false, owned: true })
     expect(postgres.dataDir).toBe(join(dataDir, 'postgres'))
     const [row] = await execute(
       postgres.url,

@@ -8,7 +8,7 @@ import { isObject } from '../../../../src/protocol/json.ts'
 import { refused, type Source } from './source.ts'
 
 /** Exchanges in a row, and actors in a line. */
-export const LONGEST = 4
+const LONGEST = 4
 
 /** `may_act` of the subject's token names who alone may; by `iss`, at which server. */
 export function assertMayAct({ mayAct }: Source, { sub }: Actor, { clientId }: Client, issuer: string): void {

@@ -17,7 +17,6 @@ export interface Postmaster {
   socketDir: string
   /** As PostgreSQL writes it: `starting`, `ready`, `stopping`; empty in the first moments. */
   status: string
-  isRunning(): boolean
 }
 
 /**
@@ -34,7 +33,6 @@ export async function findPostmaster(cluster: string): Promise<Postmaster | unde
     pid,
     socketDir: lines[4] ?? '',
     status: lines[7] ?? '',
-    isRunning: () => isRunning(pid),
   }
   if (text.trim() === '') {
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }))
