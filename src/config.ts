@@ -4,12 +4,12 @@
  */
 import { isIP } from 'node:net'
 import { isLoopbackHost } from './protocol/redirect-uri.ts'
-import { ConfigError, parseSetting, settingsOf, type SettingValues } from './setting-value.ts'
+import { ConfigError, parseSetting, settingsOf, type SettingValues } from './settings/setting-value.ts'
 import { assertSettings } from './settings/checks.ts'
 import { Settings } from './settings/index.ts'
 import { LEAST_HASH_MEMORY } from './settings/units.ts'
 
-export { ConfigError, type SettingValues } from './setting-value.ts'
+export { ConfigError, type SettingValues } from './settings/setting-value.ts'
 
 /** Settings as the server uses them: parsed, with defaults, and with what follows from them. */
 export type Config = Readonly<Settings> & {

@@ -80,7 +80,7 @@ import resourceServer from '../plugins/resource-server.ts'
 import { closeTo, findNearest } from './protocol/nearest.ts'
 import { ConfigError } from './config.ts'
 import drain from './http/drain.ts'
-import type { LatchkeyOptions } from './latchkey-options.ts'
+import type { LatchkeyOptions } from './mounting/latchkey-options.ts'
 
 /** Ours, by the names under which they may be left out; each comes after those that it depends on. */
 export const PLUGINS = [

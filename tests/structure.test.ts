@@ -15,14 +15,7 @@ const FLOORS = [
   // A package of its own, as anything in node_modules is.
   ['plugins/require-scope'],
   ['src/protocol'],
-  [
-    'src/config.ts',
-    'src/setting-value.ts',
-    'src/settings',
-    'src/plugin-settings.ts',
-    'src/events.ts',
-    'src/events',
-  ],
+  ['src/config.ts', 'src/settings', 'src/events.ts', 'src/events'],
   ['src/entities', 'src/migrations'],
   ['src/store'],
   ['src/doors'],

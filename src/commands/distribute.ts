@@ -11,7 +11,7 @@ import { survey } from '../store/distribution/survey.ts'
 import type { Prepared, Survey, SurveyedServer } from '../store/distribution/surveyed.ts'
 import { withClient, type Place } from '../store/connections.ts'
 import { withJson } from './json-option.ts'
-import { readSettings } from '../read-settings.ts'
+import { readSettings } from '../settings/read-settings.ts'
 import { print } from './run.ts'
 import { assertTables } from './tables.ts'
 

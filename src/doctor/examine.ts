@@ -6,7 +6,7 @@ import { ConfigError, parseConfig, type Config, type SettingValues } from '../co
 import { risksOf } from '../words/risks.ts'
 import { readSecretKey } from '../services/database/data-dir.ts'
 import { readIdentity } from '../services/tls-identity.ts'
-import { describeStrays } from '../setting-names.ts'
+import { describeStrays } from '../settings/setting-names.ts'
 import { examineBrand } from './brand.ts'
 import { examineDatabase } from './database.ts'
 import { openEmbedded } from './embedded.ts'

@@ -1,8 +1,8 @@
 /** The plugins of PLUGINS, as far as their modules tell before they run: whether they load, and the settings that they export. */
 import { ConfigError, type SettingValues } from '../config.ts'
-import { importPlugin } from '../plugin-modules.ts'
-import { parseOwn } from '../plugin-settings.ts'
-import { settingsOf, type SettingSchema } from '../setting-value.ts'
+import { importPlugin } from '../mounting/plugin-modules.ts'
+import { parseOwn } from '../settings/plugin-settings.ts'
+import { settingsOf, type SettingSchema } from '../settings/setting-value.ts'
 import { fail, ok, type Finding } from './finding.ts'
 
 const CHECK = 'plugins'

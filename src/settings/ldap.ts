@@ -4,7 +4,7 @@ import { userFilterProblem } from '../protocol/ldap-filter.ts'
 import { isRoleName } from '../protocol/role-name.ts'
 import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 import { Type } from '../protocol/schema.ts'
-import { ConfigError } from '../setting-value.ts'
+import { ConfigError } from './setting-value.ts'
 import { Seconds } from './units.ts'
 
 /** An attribute's name, without options (RFC 4512 §2.5). */

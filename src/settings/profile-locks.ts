@@ -1,5 +1,5 @@
 /** What profiles make of settings; what they make of clients is theirs (`plugins/profiles/`). */
-import { ConfigError, type SettingValues } from '../setting-value.ts'
+import { ConfigError, type SettingValues } from './setting-value.ts'
 import type { Settings } from './index.ts'
 
 const LOCKED: Readonly<Record<string, readonly LockedSetting[]>> = {

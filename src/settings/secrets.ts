@@ -1,5 +1,5 @@
 /** What of this process's environment is for the server alone: a process that runs somebody else's code begins without it. */
-import { namesOf, settingsOf, type SettingSchema } from '../setting-value.ts'
+import { namesOf, settingsOf, type SettingSchema } from './setting-value.ts'
 import { Settings } from './index.ts'
 
 /** Of whichever server in this process: the environment is one. */

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { fileSetting } from '../../src/setting-value.ts'
+import { fileSetting } from '../../src/settings/setting-value.ts'
 import { getAccessToken, isActive, SIGNED, toClient } from '../support/service.ts'
 import { softHsmModule } from '../support/softhsm.ts'
 import { spawnServer } from '../support/process.ts'

@@ -12,7 +12,7 @@ import {
   timingSafeEqual,
   type KeyObject,
 } from 'node:crypto'
-import { ConfigError } from '../../setting-value.ts'
+import { ConfigError } from '../../settings/setting-value.ts'
 
 /**
  * No key of SECRET_KEY opens what was sealed: a former one left the list too early. Its message is the sentence for the operator;

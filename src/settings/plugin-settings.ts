@@ -3,7 +3,7 @@
  * names are known from then on, so that a misspelt one is told of.
  */
 import type { Static, TObject } from 'typebox'
-import { isObject } from './protocol/json.ts'
+import { isObject } from '../protocol/json.ts'
 import {
   ConfigError,
   namesOf,
@@ -12,8 +12,8 @@ import {
   type SettingSchema,
   type SettingValues,
 } from './setting-value.ts'
-import { Settings } from './settings/index.ts'
-import { noteSecret } from './settings/secrets.ts'
+import { Settings } from './index.ts'
+import { noteSecret } from './secrets.ts'
 
 /**
  * Reads settings of a plugin: by their names, from where those of the server are. A member has a `description`, and may have a

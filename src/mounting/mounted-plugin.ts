@@ -4,7 +4,7 @@
  * limit (`pluginTimeout` is 0).
  */
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
-import { ConfigError } from './config.ts'
+import { ConfigError } from '../config.ts'
 import { namingPlugin } from './refused-plugin.ts'
 
 type Hook = (this: FastifyInstance, done: (error?: Error) => void) => unknown

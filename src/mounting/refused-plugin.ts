@@ -1,6 +1,6 @@
 /** What a plugin of others' does wrong at the start: that ends with who and what, and not with a stack of Fastify's. */
-import { ConfigError } from './config.ts'
-import { OAuthError } from './protocol/errors.ts'
+import { ConfigError } from '../config.ts'
+import { OAuthError } from '../protocol/errors.ts'
 
 /**
  * `name` is what the plugin is called. Throws `ConfigError` for what it registers and must not, and `PluginError` for whatever else

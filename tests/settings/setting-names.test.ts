@@ -1,11 +1,11 @@
 /** A misspelt setting is told of, by the name that was meant; what others put into an environment is not. */
 import { expect, test, vi } from 'vitest'
-import type { SettingValues } from '../src/config.ts'
-import { kernelOf } from '../src/http/kernel-of.ts'
-import { describeStrays } from '../src/setting-names.ts'
-import { Settings } from '../src/settings/index.ts'
-import { runCommandHere } from './support/command-here.ts'
-import { startServer } from './support/server.ts'
+import type { SettingValues } from '../../src/config.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { describeStrays } from '../../src/settings/setting-names.ts'
+import { Settings } from '../../src/settings/index.ts'
+import { runCommandHere } from '../support/command-here.ts'
+import { startServer } from '../support/server.ts'
 
 /** What is said of an environment that holds these. */
 function ofEnvironment(names: SettingValues): string[] {

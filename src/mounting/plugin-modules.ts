@@ -5,9 +5,9 @@ import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { TObject } from 'typebox'
-import { ConfigError } from './config.ts'
-import { isObject } from './protocol/json.ts'
-import { offerOwnPackage } from './services/own-package.ts'
+import { ConfigError } from '../config.ts'
+import { isObject } from '../protocol/json.ts'
+import { offerOwnPackage } from '../services/own-package.ts'
 
 export interface PluginModule {
   readonly plugin: FastifyPluginAsync

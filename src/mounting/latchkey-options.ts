@@ -1,6 +1,6 @@
 /** What somebody says who registers Latchkey in an app of their own. Types alone, and none of a library's. */
 import type { FastifyPluginAsync, FastifyPluginCallback } from 'fastify'
-import type { SettingValues } from './config.ts'
+import type { SettingValues } from '../config.ts'
 
 /** A MikroORM instance on PostgreSQL, as far as it is used: for its connections. */
 export interface OrmLike {

@@ -1,11 +1,11 @@
 /** What an app must be that Latchkey is registered in, and what in it would quietly break a promise of ours. */
 import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
-import { ConfigError, type Config } from './config.ts'
-import { assertShape, BOOLEAN, FUNCTION, maybe, OBJECT, type Shape, TEXTS } from './doors/shapes.ts'
-import { isObject } from './protocol/json.ts'
+import { ConfigError, type Config } from '../config.ts'
+import { assertShape, BOOLEAN, FUNCTION, maybe, OBJECT, type Shape, TEXTS } from '../doors/shapes.ts'
+import { isObject } from '../protocol/json.ts'
 import type { LatchkeyOptions, OrmLike } from './latchkey-options.ts'
-import { risksAnywhereOf } from './words/risks.ts'
+import { risksAnywhereOf } from '../words/risks.ts'
 
 const hasMethod = (value: unknown, name: string): boolean =>
   isObject(value) && typeof value[name] === 'function'

@@ -1,5 +1,5 @@
 /** The settings of a command's environment. */
-import { parseConfig, type Config, type SettingValues } from './config.ts'
+import { parseConfig, type Config, type SettingValues } from '../config.ts'
 import { describeStrays } from './setting-names.ts'
 
 /** Where it refuses, it says which names are misspelt: there is no log yet, and one of them may be the reason. */

@@ -1,7 +1,7 @@
 /** One setting by its schema: where its text is, how it is read, what does not fit, and in which words that is said. */
 import { closeSync, openSync, readSync } from 'node:fs'
 import type { TObject, TSchema } from 'typebox'
-import { misfitOf } from './protocol/schema.ts'
+import { misfitOf } from '../protocol/schema.ts'
 
 /** What settings are parsed from: the environment's strings, or typed values from code. */
 export type SettingValues = Readonly<

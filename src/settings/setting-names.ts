@@ -2,10 +2,10 @@
  * Names that are no setting and look like one. Unknown names are ignored, as an environment is full of other programs'; so
  * whoever misspelt one would hear nothing, and serve with a default.
  */
-import type { SettingValues } from './config.ts'
-import { closeTo, FAR, findNearest } from './protocol/nearest.ts'
+import type { SettingValues } from '../config.ts'
+import { closeTo, FAR, findNearest } from '../protocol/nearest.ts'
 import { namesOf, settingsOf } from './setting-value.ts'
-import { Settings } from './settings/index.ts'
+import { Settings } from './index.ts'
 
 const NAMES: readonly string[] = settingsOf(Settings).flatMap(([name, schema]) => namesOf(name, schema))
 /** Of ours alone, so that whatever begins with it is meant for us. */
