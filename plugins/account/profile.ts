@@ -90,12 +90,14 @@ export function addProfile(area: OwnArea): void {
     async submit({ version }, call): Promise<FastifyReply> {
       area.assertGenuine(call, PATH)
       const [user, values] = [await userOf(call), typedIn(call.wire)]
+      const saved = () => call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
       if (version !== versionOf(user.claims))
-        return show(call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
+        // One that comes again has been saved before.
+        return Object.keys(changesOf(values, valuesOf(user.claims))).length === 0
+          ? saved()
+          : show(call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
       const errors = await save(user, values)
-      return errors === undefined
-        ? call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
-        : show(call, user, { values, errors })
+      return errors === undefined ? saved() : show(call, user, { values, errors })
     },
     async again({ version }, call) {
       const user = await userOf(call)

@@ -146,14 +146,18 @@ export async function addAdminInitialTokens(fastify: FastifyInstance, endpoint: 
       const again = signInAgain(call, uri(NEW))
       if (again !== undefined) return again
       const values = typedIn(call.wire)
+      const handle = shownOnce.handleOf(administrator, call.wire)
+      const toToken = (shown: string) => call.reply.redirect(uri(SHOWN, { handle: shown }), 303)
       try {
         const token = await initialTokens.create(inputOf(values))
-        const handle = await shownOnce.put(values['name']!, token, administrator)
-        return call.reply.redirect(uri(SHOWN, { handle }), 303)
+        return toToken(await shownOnce.put(values['name']!, token, administrator, handle))
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status !== 400) throw error
         const fieldOf = (member: string) => FIELDS.find(({ name }) => name === member)?.name
-        return show(call, values, { errors: problemsIn(error, fieldOf, FORM) })
+        const errors = problemsIn(error, fieldOf, FORM)
+        // The same form that came first has taken the name.
+        if ('name' in errors && (await shownOnce.untilPut(handle))) return toToken(handle)
+        return show(call, values, { errors })
       }
     },
     again: async (_form, call) => show(call, typedIn(call.wire), { notice: LOOK_AGAIN }),

@@ -8,7 +8,8 @@ import { addRecordPages } from '../admin/scopes-and-resources/record-pages.ts'
 import { upstreamFields, upstreamTypes } from './admin-fields.ts'
 
 export function addAdminUpstreams(fastify: FastifyInstance): void {
-  const { upstreams } = kernelOf(fastify)
+  const kernel = kernelOf(fastify)
+  const { upstreams } = kernel
   const { issuer } = fastify.oauth
   const area = fastify.admin.addSection({ text: message('Upstreams'), path: '/upstreams', group: 'people' })
 
@@ -19,7 +20,7 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
   })
   const types = upstreamTypes(addressesOf)
 
-  addRecordPages<UpstreamInformation>(area, {
+  addRecordPages<UpstreamInformation>(area, kernel, {
     path: '/upstream',
     section: message('Upstreams'),
     tabs: [],

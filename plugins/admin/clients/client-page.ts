@@ -127,18 +127,22 @@ export function addClientPage(area: OwnArea): void {
       area.assertGenuine(call, PATH, clientId)
       const client = await getClient(area, clientId)
       const values = typedIn(call.wire)
-      if (version !== versionOf(client))
-        return showClient(area, call, client, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
       const changes = changesOf(client, values)
+      const saved = () => call.reply.redirect(uri(PATH, { client_id: clientId, saved: 'yes' }), 303)
+      if (version !== versionOf(client))
+        // One that comes again has been saved before.
+        return Object.keys(changes).length === 0
+          ? saved()
+          : showClient(area, call, client, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
       const isGrave = Object.keys(changes).some((name) => !LOOKS.has(name))
       const again = isGrave
         ? area.signInAgain(call, uri(PATH, { client_id: clientId, again: 'yes' }))
         : undefined
       if (again !== undefined) return again
       const result = await attempt(values, async () => oauth.clients.update(clientId, changes))
-      if ('errors' in result)
-        return showClient(area, call, client, { values, errors: result.errors as Errors })
-      return call.reply.redirect(uri(PATH, { client_id: clientId, saved: 'yes' }), 303)
+      return 'errors' in result
+        ? showClient(area, call, client, { values, errors: result.errors as Errors })
+        : saved()
     },
     async again({ client_id: clientId, version }, call) {
       const client = await getClient(area, clientId)

@@ -6,6 +6,7 @@ import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
 import type { OwnArea } from '../area.ts'
+import { createMadeBefore } from '../made-before.ts'
 import { refusalOf } from './role-page.ts'
 
 const PATH = '/roles/new'
@@ -13,6 +14,7 @@ const Form = Type.Object({ name: Type.Optional(Type.String()) })
 
 export function addNewRole(area: OwnArea): void {
   const { kernel, uri } = area
+  const before = createMadeBefore(kernel, 'role')
 
   function show(
     call: PageCall,
@@ -59,10 +61,11 @@ export function addNewRole(area: OwnArea): void {
     form: Form,
     show: async (_query, call) => show(call, ''),
     async submit({ name: typed = '' }, call) {
-      area.assertGenuine(call, PATH, '')
+      const administrator = area.assertGenuine(call, PATH, '')
       const name = typed.trim().normalize('NFC')
       const error = await refusalOf(kernel.roles.create(name))
-      if (error !== null) return show(call, typed, { error })
+      if (error === null) await before.note(administrator, call.wire)
+      else if (!(await before.isMade(administrator, call.wire))) return show(call, typed, { error })
       return call.reply.redirect(uri('/role', { name, done: 'registered' }), 303)
     },
     again: async ({ name = '' }, call) => show(call, name, { notice: LOOK_AGAIN }),

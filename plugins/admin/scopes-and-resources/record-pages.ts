@@ -5,8 +5,10 @@ import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import type { PageCall } from '../../pages/index.ts'
+import type { Kernel } from '../../../src/services/kernel.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { AdminArea } from '../sections.ts'
+import { createMadeBefore } from '../made-before.ts'
 import { noticeOf, noticeOfEnd } from '../notice.ts'
 import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
 import { createRecordView, FORM, type RecordView } from './record-view.ts'
@@ -21,14 +23,16 @@ type Add = <Information extends object>(
   area: AdminArea,
   kind: RecordKind<Information>,
   view: RecordView<Information>,
+  kernel: Kernel,
 ) => void
 
 export function addRecordPages<Information extends object>(
   area: AdminArea,
+  kernel: Kernel,
   kind: RecordKind<Information>,
 ): void {
   const view = createRecordView(area, kind)
-  for (const add of [addList, addNew, addOne, addEnd]) add(area, kind, view)
+  for (const add of [addList, addNew, addOne, addEnd]) add(area, kind, view, kernel)
 }
 
 const addList: Add = ({ serve, uri }, kind, { idOf }) => {
@@ -61,8 +65,9 @@ const addList: Add = ({ serve, uri }, kind, { idOf }) => {
   })
 }
 
-const addNew: Add = (area, kind, { show, attempt, typeOf }) => {
+const addNew: Add = (area, kind, { show, attempt, typeOf }, kernel) => {
   const { create, one: page } = pathsOf(kind)
+  const before = createMadeBefore(kernel, kind.path.slice(1))
   const signedIn = (call: PageCall): FastifyReply | undefined => {
     const type = typeOf(call.wire)
     return signedInFor(area, kind, call, create, type && { type: type.key })
@@ -74,11 +79,15 @@ const addNew: Add = (area, kind, { show, attempt, typeOf }) => {
     // Before it is filled in: who has to sign in again comes to an empty form.
     show: async (_query, call) => signedIn(call) ?? show(call, null),
     async submit(_form, call) {
-      area.assertGenuine(call, create, '')
+      const administrator = area.assertGenuine(call, create, '')
       const again = signedIn(call)
       if (again !== undefined) return again
       const { values, errors } = await attempt(call.wire, null)
-      if (Object.keys(errors).length > 0) return show(call, null, { values, errors })
+      const isRefused = Object.keys(errors).length > 0
+      const isTaken = kind.identifier.name in errors
+      if (isRefused && !(isTaken && (await before.isMade(administrator, call.wire))))
+        return show(call, null, { values, errors })
+      if (!isRefused) await before.note(administrator, call.wire)
       const id = values[kind.identifier.name]!
       return call.reply.redirect(area.uri(page, { id, saved: 'yes' }), 303)
     },
@@ -86,7 +95,7 @@ const addNew: Add = (area, kind, { show, attempt, typeOf }) => {
   })
 }
 
-const addOne: Add = (area, kind, { get, show, attempt, versionOf }) => {
+const addOne: Add = (area, kind, { get, show, attempt, isAsTyped, versionOf }) => {
   const { one: page } = pathsOf(kind)
   area.serve({
     path: `/admin${page}`,
@@ -96,13 +105,15 @@ const addOne: Add = (area, kind, { get, show, attempt, versionOf }) => {
     async submit({ id = '', version }, call) {
       area.assertGenuine(call, page, id)
       const one = await get(id)
+      const saved = () => call.reply.redirect(area.uri(page, { id, saved: 'yes' }), 303)
       if (version !== versionOf(one))
-        return show(call, one, { values: typedIn(call.wire), errors: { [FORM]: CHANGED_MEANWHILE } })
+        return (await isAsTyped(call.wire, one))
+          ? saved()
+          : show(call, one, { values: typedIn(call.wire), errors: { [FORM]: CHANGED_MEANWHILE } })
       const again = signedInFor(area, kind, call, page, { id, again: 'yes' })
       if (again !== undefined) return again
       const { values, errors } = await attempt(call.wire, one)
-      if (Object.keys(errors).length > 0) return show(call, one, { values, errors })
-      return call.reply.redirect(area.uri(page, { id, saved: 'yes' }), 303)
+      return Object.keys(errors).length > 0 ? show(call, one, { values, errors }) : saved()
     },
     async again({ id = '', version }, call) {
       const one = await get(id)

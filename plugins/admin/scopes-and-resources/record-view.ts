@@ -33,6 +33,8 @@ export interface RecordView<Information> {
    * typed otherwise is saved: what somebody else changes of it at that moment stays.
    */
   attempt(wire: Wire, one: Information | null): Promise<{ values: Values; errors: Errors }>
+  /** Whether what was typed is what is there, as where a form that is saved comes again. */
+  isAsTyped(wire: Wire, one: Information): Promise<boolean>
   idOf(one: Information): string
   /** What a new one is to be; undefined where there is no choice. */
   typeOf(wire: Wire): RecordType | undefined
@@ -116,11 +118,22 @@ export function createRecordView<Information extends object>(
     })
   }
 
+  /** What identifies one that is there has no field. */
+  async function typed(wire: Wire, one: Information | null): Promise<{ names: string[]; values: Values }> {
+    const type = one === null ? typeOf(wire) : undefined
+    const fields = (await kind.fields(one, type)).map(({ name }) => name)
+    const names = one === null ? [identifier.name, ...fields] : fields
+    const values = Object.fromEntries(names.map((name) => [name, [wire[name] ?? ''].flat()[0]!.trim()]))
+    return { names, values: { ...type?.values, ...values } }
+  }
+
   return {
     idOf,
     versionOf,
     typeOf,
     show,
+    isAsTyped: async (wire, one) =>
+      Object.keys(changedIn((await typed(wire, one)).values, kind.valuesOf(one))).length === 0,
     async get(id) {
       const found = await kind.find(id)
       if (found !== null) return found
@@ -132,10 +145,7 @@ export function createRecordView<Information extends object>(
       })
     },
     async attempt(wire, one) {
-      const type = one === null ? typeOf(wire) : undefined
-      const names = [identifier, ...(await kind.fields(one, type))].map(({ name }) => name)
-      const typed = Object.fromEntries(names.map((name) => [name, [wire[name] ?? ''].flat()[0]!.trim()]))
-      const values = one === null ? { ...type?.values, ...typed } : { ...typed, [identifier.name]: idOf(one) }
+      const { names, values } = await typed(wire, one)
       try {
         await (one === null
           ? kind.save(values, { isNew: true })
@@ -146,9 +156,7 @@ export function createRecordView<Information extends object>(
         return { values, errors: {} }
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status !== 400) throw error
-        // What identifies one that is there has no field.
-        const fields = names.filter((name) => one === null || name !== identifier.name)
-        return { values, errors: problemsIn(error, (member) => fields.find((name) => name === member), FORM) }
+        return { values, errors: problemsIn(error, (member) => names.find((name) => name === member), FORM) }
       }
     },
   }

@@ -36,7 +36,7 @@ const MEMBERS: Readonly<Record<string, (value: string) => unknown>> = {
 export function addResourcePages(area: OwnArea): void {
   const { resources, issuer, config } = area.kernel
 
-  addRecordPages<ResourceInformation>(area, {
+  addRecordPages<ResourceInformation>(area, area.kernel, {
     ...SCOPES_AND_RESOURCES,
     path: '/resource',
     words: {

@@ -12,7 +12,7 @@ export function addScopePages(area: OwnArea): void {
   const { resources, issuer } = area.oauth
   const ofDefault = message('{issuer} (the default)', { issuer })
 
-  addRecordPages<ScopeInformation>(area, {
+  addRecordPages<ScopeInformation>(area, area.kernel, {
     ...SCOPES_AND_RESOURCES,
     path: '/scope',
     words: {

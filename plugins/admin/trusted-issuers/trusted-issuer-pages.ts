@@ -21,7 +21,7 @@ export function addTrustedIssuerPages(area: OwnArea): void {
     })
   }
 
-  addRecordPages<Shown>(area, {
+  addRecordPages<Shown>(area, area.kernel, {
     path: '/trusted-issuer',
     section: message('Trusted issuers'),
     tabs: [],

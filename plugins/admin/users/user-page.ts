@@ -174,13 +174,17 @@ export function addUserPage(area: OwnArea): void {
       area.assertGenuine(call, PATH, id)
       const user = await getUser(area, id)
       const values = typedIn(call.wire)
+      const saved = () => call.reply.redirect(`${userUri(id)}&done=saved`, 303)
       if (version !== versionOf(user))
-        return showUser(area, call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
+        // One that comes again has been saved before.
+        return Object.keys(changesOf(values, valuesOf(user))).length === 0
+          ? saved()
+          : showUser(area, call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
       const again = isGrave(values, user) ? signInFor(area, call, id) : undefined
       if (again !== undefined) return again
       const refused = await save(call, user, values)
       return refused === undefined
-        ? call.reply.redirect(`${userUri(id)}&done=saved`, 303)
+        ? saved()
         : showUser(area, call, await getUser(area, id), { values, ...refused })
     },
     async again({ id, version }, call) {

@@ -47,6 +47,19 @@ test('one is made, shown once and to nobody else, registers as often as it says,
   expect(types).toEqual(expect.arrayContaining(['initial_token.created', 'initial_token.deleted']))
 })
 
+test('by a form that comes twice one is made, and the second answer, which the browser keeps, shows it', async () => {
+  const page = await open('/new')
+  const { action, fields } = findForm(page, 'initial-token')!
+  // The first answer is not followed.
+  const first = await server.post(new URL(action).pathname, { ...fields, name: 'clicked' }, {
+    cookie: [...agent.cookies].map((pair) => pair.join('=')).join('; '),
+    origin: server.url,
+  }) // prettier-ignore
+  const shown = await agent.submit(page, 'initial-token', { name: 'clicked' })
+  expect([first.status, shown.status]).toEqual([303, 200])
+  expect(await register(textOf(shown, 'initial-access-token')!)).toBe(201)
+})
+
 test('where it is shown is good for the administrator who made it alone', async () => {
   const form = findForm(await open('/new'), 'initial-token')!
   const made = await server.post(new URL(form.action).pathname, { ...form.fields, name: 'mine' }, {
@@ -115,7 +128,7 @@ test('its pages say all of their words by messages', async () => {
     password: ROOT.password,
   })
   const at = async (path: string) => reader.get(`${server.url}/admin/initial-tokens${path}`)
-  const names = ['mine', 'twice', 'old', 'root', 'wrong name']
+  const names = ['mine', 'clicked', 'twice', 'old', 'root', 'wrong name']
   expectSaid(await at(''), names)
   const form = await at('/new')
   expectSaid(form, ['OpenID', 'OIDC_REGISTRATION_SCOPES', ...names])
