@@ -74,8 +74,8 @@ const GENERATED = /^lks_(?:[A-Za-z0-9_-]{43}|[A-Za-z0-9_-]{86})$/
 const REMEMBERED_FOR = 300_000
 const USE = { updateAgeOnGet: true }
 
-export function generateClientSecret(): string {
-  return clientSecretOf(randomBytes(64), undefined)
+export function generateClientSecret(method?: string | null): string {
+  return clientSecretOf(randomBytes(64), method)
 }
 
 /** A secret in the form of a generated one, of 64 bytes that nobody guesses. */
