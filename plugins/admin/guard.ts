@@ -1,5 +1,6 @@
 /** Who may be on these pages: a hook that stands before every route of their scope, whatever the route is. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { message } from '../../src/protocol/message.ts'
 import { ADMIN, type User } from '../../src/services/users/user.ts'
 import { findPresent } from '../password/kept-elsewhere.ts'
@@ -18,7 +19,11 @@ export interface Guard {
   administratorOf(request: FastifyRequest): Administrator
 }
 
-export function createGuard({ oauth, browser, pages }: FastifyInstance): Guard {
+const isAdministrator = (user: User): boolean => !user.disabled && user.roles.includes(ADMIN)
+
+export function createGuard(fastify: FastifyInstance): Guard {
+  const { oauth, browser, pages } = fastify
+  const { directory } = kernelOf(fastify)
   const admitted = new WeakMap<FastifyRequest, Administrator>()
   const { basePath } = oauth.config
 
@@ -47,8 +52,11 @@ export function createGuard({ oauth, browser, pages }: FastifyInstance): Guard {
           return reply.redirect(signInAddress(basePath, request.url), 303)
         throw new SignedOutForm(signInAddress(basePath, request.url))
       }
-      const user = await findPresent(oauth, session.userId)
-      if (user === null || user.disabled || !user.roles.includes(ADMIN)) throw notForThem(request, user)
+      const known = await findPresent(oauth, session.userId)
+      // Another process may have made them one a moment ago.
+      const isKnown = known === null || isAdministrator(known)
+      const user = isKnown ? known : await directory.reloadUser(known.id)
+      if (user === null || !isAdministrator(user)) throw notForThem(request, user)
       admitted.set(request, { user, session })
       return undefined
     },

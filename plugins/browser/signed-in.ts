@@ -67,8 +67,8 @@ export function createSignedIn(
   const { findSession, findPending, open, wait, forgetPending } = byCookie
   const next = createNextCookie(box)
 
-  const isUnmet = async (session: Session): Promise<boolean> =>
-    (await assurance.missing(session.userId, session, ownRequest())).length > 0
+  const isUnmet = async (request: FastifyRequest, session: Session): Promise<boolean> =>
+    (await assurance.missing(session.userId, session, ownRequest(), { of: request })).length > 0
 
   function asActor(request: FastifyRequest, session: Session): Session {
     request.actor = { kind: 'user', id: session.userId }
@@ -97,7 +97,7 @@ export function createSignedIn(
 
   async function session(request: FastifyRequest): Promise<Session | null> {
     const found = await findSession(request)
-    if (found === null || (await isUnmet(found))) return null
+    if (found === null || (await isUnmet(request, found))) return null
     return asActor(request, found)
   }
 
@@ -116,7 +116,7 @@ export function createSignedIn(
       const from = { ...signIn, ...originOf(call) }
       const former = cookies.pending.read(call.request)
       const isMissing = async (): Promise<boolean> =>
-        (await assurance.missing(user.id, { amr, acr }, asked)).length > 0
+        (await assurance.missing(user.id, { amr, acr }, asked, { of: call.request, letsOn: true })).length > 0
       const before = cookies.session.read(call.request)
       const known = form === undefined ? '' : (before ?? former ?? idOf(call))
       const value = form === undefined ? undefined : next.after(call, known, form)
@@ -135,7 +135,7 @@ export function createSignedIn(
         const risen = await rise()
         if (risen !== null) return risen
         // Another process knew of the user what this one has not heard yet.
-        await directory.reloadUser(user.id)
+        await directory.renewUser(user.id)
         return (await isMissing()) ? begin() : null
       }
       if (former !== undefined) await pendingSessions.end(former)
@@ -148,7 +148,7 @@ export function createSignedIn(
       const pending = await findPending(request)
       if (pending !== null) return pending
       const session = await findSession(request)
-      return session !== null && (await isUnmet(session)) ? { ...session, pending: true } : null
+      return session !== null && (await isUnmet(request, session)) ? { ...session, pending: true } : null
     },
 
     async raise(call, session, shown, asked, form) {
@@ -167,7 +167,7 @@ export function createSignedIn(
         return risenBy(call, former, form)
       }
       const isMissing = async (): Promise<boolean> =>
-        (await assurance.missing(session.userId, factors, asked)).length > 0
+        (await assurance.missing(session.userId, factors, asked, { of: request, letsOn: true })).length > 0
       const rise = async (): Promise<Session | null> => {
         const raised = await pendingSessions.raise(token, session, factors, next.after(call, token, form))
         if (raised !== null) return wait(call, raised)
@@ -187,7 +187,7 @@ export function createSignedIn(
       if (completed === null) {
         const risen = await risenBy(call, token, form)
         if (risen !== null) return risen
-        await directory.reloadUser(session.userId)
+        await directory.renewUser(session.userId)
         return (await isMissing()) ? rise() : null
       }
       forgetPending(call)

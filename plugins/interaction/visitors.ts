@@ -15,12 +15,13 @@ export interface Visitors {
   atFirst(begin: () => Stored, request: ApprovalRequest, call: BrowserCall): Promise<Interaction>
   /** On its pages, or with a form of one: the session that it opens is the same for the same form. */
   underWay(stored: Stored, request: ApprovalRequest, call: BrowserCall, form?: Wire): Promise<Interaction>
-  /** Of this session. */
+  /** Of this session. `letsOn`: before its end, that nothing is missing is asked of the database. */
   of(
     stored: Stored,
     request: ApprovalRequest,
     session: Session | null,
     call: BrowserCall,
+    letsOn?: boolean,
   ): Promise<Interaction>
 }
 
@@ -46,11 +47,13 @@ export function createVisitors(
     session: Session | null,
     call: BrowserCall,
     notes: Stored['notes'],
+    letsOn = false,
   ): Promise<Interaction> {
     pages.leadTo(call.request, request.client)
     language.ask(call.request, request.parameters['ui_locales'])
     if (session !== null) language.isFor(call.request, session.userId)
-    const missing = session === null ? [] : await assurance.missing(session.userId, session, request)
+    const purpose = { of: call.request, letsOn }
+    const missing = session === null ? [] : await assurance.missing(session.userId, session, request, purpose)
     const interaction: Interaction = {
       get id() {
         return stored().id
@@ -91,7 +94,8 @@ export function createVisitors(
     const begun = await browser[STEPS].unfinished(call.request)
     if (begun === null || (session !== null && session.authenticatedAt >= begun.authenticatedAt))
       return session
-    const missing = await assurance.missing(begun.userId, begun, request)
+    const purpose = { of: call.request, letsOn: true }
+    const missing = await assurance.missing(begun.userId, begun, request, purpose)
     return missing.length > 0 ? begun : browser[STEPS].raise(call, begun, NOTHING_MORE, request, form)
   }
 
@@ -101,6 +105,7 @@ export function createVisitors(
     },
     underWay: async (stored, request, call, form) =>
       view(() => stored, request, await latest(request, call, form), call, stored.notes),
-    of: async (stored, request, session, call) => view(() => stored, request, session, call, stored.notes),
+    of: async (stored, request, session, call, letsOn) =>
+      view(() => stored, request, session, call, stored.notes, letsOn),
   }
 }

@@ -101,8 +101,13 @@ export function createWalk(fastify: FastifyInstance, options: WalkOptions): Walk
     }
     const { pending, found } = position
     if (found !== undefined) return walkOn(await raise(stored, interaction, found.shown, call), call, isThere)
-    if (pending === undefined)
+    if (pending === undefined) {
+      // Or the page that they are led to, at another process, might lead them back here.
+      const { request, session } = interaction
+      const asStored = await visitors.of(stored, request, session, call, true)
+      if (asStored.missing.length > 0) return walkOn({ stored, interaction: asStored }, call, isThere)
       return endings.end(stored, interaction, () => endings.approve(asked, interaction, position, call))
+    }
     if (!isThere) return call.reply.redirect(store.addressOf(stored), 303)
     return show(interaction, pending, call)
   }

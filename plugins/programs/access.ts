@@ -76,7 +76,7 @@ export async function createProgramAccess(
     if (authorization.parent !== undefined)
       throw new OAuthError('access_denied', 'the token is not of a sign-in here')
     const { amr = [], acr = null } = authorization.authentication ?? {}
-    const missing = await assurance.missing(user.id, { amr, acr: acr ?? null }, ownRequest())
+    const missing = await assurance.missing(user.id, { amr, acr: acr ?? null }, ownRequest(), { of: token })
     if (missing.length > 0)
       throw new BearerError('insufficient_user_authentication', 'The sign-in lacks a factor', {
         challenge: challengeOf(missing),

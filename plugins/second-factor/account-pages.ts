@@ -112,7 +112,8 @@ export function addAccountPages(factors: Factors): void {
     query: Type.Object({}),
     form: Type.Object({ code: Type.Optional(Type.String()) }),
     async show(_query, call) {
-      if (await authenticators.has(area.sessionOf(call.request).userId)) return security(call)
+      // Not from memory: it may have been removed at another process.
+      if ((await authenticators.find(area.sessionOf(call.request).userId)) !== null) return security(call)
       return area.signInAgain(call, area.uri(ADD)) ?? showForm(call)
     },
     async submit({ code = '' }, call) {
@@ -122,7 +123,7 @@ export function addAccountPages(factors: Factors): void {
       const user = await area.userOf(call)
       const add = async () => authenticators.add(sid, user.id, code)
       try {
-        const isAdded = !(await authenticators.has(user.id)) && (await guess(user, call, add))
+        const isAdded = (await authenticators.find(user.id)) === null && (await guess(user, call, add))
         if (!isAdded && !(await authenticators.isRepeated(sid, user.id, code)))
           // It was set up elsewhere meanwhile.
           return (await authenticators.find(user.id)) === null

@@ -53,6 +53,8 @@ export interface Directory {
   findUser(id: string): Promise<User | null>
   /** Always from the database, by one statement. */
   reloadUser(id: string): Promise<User | null>
+  /** Has what is known of a user read anew: who they are, and of which kinds there are records of theirs. */
+  renewUser(id: string): Promise<void>
   /** The kinds of which plugins keep records of a user: those of factors are right, of others it may have changed. */
   recordKindsOf(userId: string): Promise<ReadonlySet<string>>
   /** The resource that each scope belongs to; null for the default resource. */
@@ -139,6 +141,9 @@ export function createDirectory(
     },
     findUser: async (id) => users.get(id),
     reloadUser: async (id) => users.reload(id),
+    async renewUser(id) {
+      await Promise.all([users.reload(id), recordKinds.reload(id)])
+    },
     recordKindsOf: async (id) => recordKinds.get(id),
     findResource: async (identifier) => resources.get(identifier),
     async resourceNamed(name) {

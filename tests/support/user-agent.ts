@@ -26,17 +26,29 @@ export interface UserAgent {
   clone(): UserAgent
 }
 
-/** `origin` is the server's; `headers` go with every request; an `origin` among them stands in for that of forms. */
-export function createUserAgent(origin: string, headers: Record<string, string> = {}): UserAgent {
+/** As browsers have it. */
+const MOST_REDIRECTS = 20
+
+/**
+ * `origin` is the server's; `headers` go with every request; an `origin` among them stands in for that of forms. `through` is where a request
+ * for an address really goes, as by a balancer.
+ */
+export function createUserAgent(
+  origin: string,
+  headers: Record<string, string> = {},
+  through: (url: string) => string = (url) => url,
+): UserAgent {
   const cookies = new Map<string, string>()
 
   async function request(
     url: string,
     init: { method?: string; headers?: Record<string, string>; body?: string } = {},
+    redirects = 0,
   ): Promise<Page> {
+    if (redirects > MOST_REDIRECTS) throw new Error(`too many redirects, the last one to ${url}`)
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const sent = { accept: 'text/html', ...headers, ...(cookie === '' ? {} : { cookie }), ...init.headers }
-    const response = await fetch(url, {
+    const response = await fetch(through(url), {
       ...init,
       headers: sent,
       redirect: 'manual',
@@ -47,7 +59,7 @@ export function createUserAgent(origin: string, headers: Record<string, string> 
       const next = new URL(location, url)
       if (next.origin === new URL(origin).origin) {
         await response.body?.cancel()
-        return request(next.href)
+        return request(next.href, {}, redirects + 1)
       }
     }
     return { url, status: response.status, headers: response.headers, body: await response.text() }
@@ -85,7 +97,7 @@ export function createUserAgent(origin: string, headers: Record<string, string> 
       return post(form.action, { ...form.fields, ...fields })
     },
     clone() {
-      const copy = createUserAgent(origin, headers)
+      const copy = createUserAgent(origin, headers, through)
       for (const [name, value] of cookies) copy.cookies.set(name, value)
       return copy
     },

@@ -1,37 +1,78 @@
-/** Asks the policies what a sign-in still lacks. Where there are none, nothing is asked, nor looked up. */
+/**
+ * Asks the policies what a sign-in still lacks. Where there are none, nothing is asked, nor looked up. They answer from memory, and another
+ * process may know better by now: what decides where somebody is led is read anew, or two processes would lead a browser to and fro.
+ */
 import type { ApprovalRequest } from '../../doors/approval.ts'
 import { type Factors, type Requirement, satisfies } from '../../doors/assurance.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Directory } from '../directory.ts'
 import { isOurs, ownRequest } from './ourselves.ts'
 
+/** What the answer is for. */
+export interface Purpose {
+  /** An HTTP request, or what else it stands for: a user is read anew once for it. */
+  readonly of: object
+  /** Whether somebody is let on by it who was asked for something: that nothing is missing is no answer from memory either. By default not. */
+  readonly letsOn?: boolean
+}
+
 export interface Assurance {
   /**
-   * What is required of the user and not shown, whatever they do and for this request; empty when all is. Throws 503 like the
-   * directory.
+   * What is required of the user and not shown, whatever they do and for this request; empty when all is. What is missing by what memory
+   * knows is missing by the database, too. Throws 503 like the directory.
    */
-  missing(userId: string, factors: Factors, request: ApprovalRequest): Promise<readonly Requirement[]>
+  missing(
+    userId: string,
+    factors: Factors,
+    request: ApprovalRequest,
+    purpose: Purpose,
+  ): Promise<readonly Requirement[]>
 }
 
 const NOTHING: readonly Requirement[] = []
 
 /** @internal */
-export function createAssurance(doors: DoorRegistry, { findUser }: Pick<Directory, 'findUser'>): Assurance {
+export function createAssurance(
+  doors: DoorRegistry,
+  { findUser, renewUser }: Pick<Directory, 'findUser' | 'renewUser'>,
+): Assurance {
+  const renewed = new WeakMap<object, Map<string, Promise<void>>>()
+
+  async function renewOnce(userId: string, of: object): Promise<void> {
+    const users = renewed.get(of) ?? new Map<string, Promise<void>>()
+    renewed.set(of, users)
+    const renewal = users.get(userId) ?? renewUser(userId)
+    users.set(userId, renewal)
+    return renewal
+  }
+
+  async function unmet(
+    userId: string,
+    factors: Factors,
+    request: ApprovalRequest,
+  ): Promise<readonly Requirement[]> {
+    const user = await findUser(userId)
+    if (user === null) return NOTHING
+    const found: Requirement[] = []
+    for (const asked of isOurs(request) ? [request] : [ownRequest(), request])
+      for (const policy of doors.all('assurance')) {
+        const answer = policy.require({ user, request: asked })
+        // Most answer at once, and each page asks.
+        const required = answer instanceof Promise ? await answer : answer
+        if (required !== null && !satisfies(factors, required)) found.push(required)
+      }
+    return found
+  }
+
   return {
-    async missing(userId, factors, request) {
-      const policies = doors.all('assurance')
-      if (policies.length === 0) return NOTHING
-      const user = await findUser(userId)
-      if (user === null) return NOTHING
-      const unmet: Requirement[] = []
-      for (const asked of isOurs(request) ? [request] : [ownRequest(), request])
-        for (const policy of policies) {
-          const found = policy.require({ user, request: asked })
-          // Most answer at once, and each page asks.
-          const required = found instanceof Promise ? await found : found
-          if (required !== null && !satisfies(factors, required)) unmet.push(required)
-        }
-      return unmet
+    async missing(userId, factors, request, { of, letsOn = false }) {
+      if (doors.all('assurance').length === 0) return NOTHING
+      if (!letsOn) {
+        const remembered = await unmet(userId, factors, request)
+        if (remembered.length === 0) return NOTHING
+      }
+      await renewOnce(userId, of)
+      return unmet(userId, factors, request)
     },
   }
 }
