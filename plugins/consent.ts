@@ -19,11 +19,10 @@ import { optionalScopes } from '../src/services/users/consents.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { isForOne } from './interaction/is-for-one.ts'
 import { promptsOf } from './interaction/prompt.ts'
+import { NOT_YOU } from './interaction/ways-out.ts'
 import { describeScopes } from './pages/scope-words.ts'
 
 const CONSENT = 'consent'
-/** The form of who is not the one that is signed in. */
-const NOT_YOU = 'not-you'
 const BY_ITSELF = message(
   'This app has registered itself: nobody here has checked whose it is. Go on only if you know it.',
 )

@@ -11,6 +11,7 @@ import type { FindPosition, Pending } from './position.ts'
 import type { InteractionStore } from './store.ts'
 import { createUnderWay } from './under-way.ts'
 import type { Address, Loaded, Submitted, Walk } from './walk.ts'
+import { NOT_YOU } from './ways-out.ts'
 
 /** Gives the step what its form (`step`, or `step.part`) sent, then answers with what is next. */
 export type Submit = (address: Address, form: string, wire: Wire, call: BrowserCall) => Promise<FastifyReply>
@@ -126,17 +127,45 @@ export function createSubmit({ browser, oauth }: FastifyInstance, options: Submi
     return { loaded, pending, instead, step }
   }
 
+  async function judgeTwice(address: Address, form: string, wire: Wire, call: BrowserCall): Promise<Judged> {
+    try {
+      return await judge(address, form, wire, call)
+    } catch (error) {
+      if (!(error instanceof ExpiredForm)) throw error
+      // The same form, as of a double click, may have opened its session by now, and not noted that yet.
+      await underWay.settled(address.id)
+      return judge(address, form, wire, call)
+    }
+  }
+
+  /**
+   * Where whoever said that it is not them goes on, whose form came before: nobody is there any more, and nothing is done by it. Null for
+   * one that has expired by something else.
+   */
+  async function leftBefore(
+    error: unknown,
+    address: Address,
+    wire: Wire,
+    call: BrowserCall,
+  ): Promise<string | null> {
+    if (!(error instanceof ExpiredForm)) return null
+    browser.assertFromHere(call)
+    const { stored, interaction } = await walk.load(address, call, wire)
+    return interaction.session === null ? store.addressOf(stored) : null
+  }
+
   return async (address, form, wire, call) => {
     const parts = phases().partsOf(form)
     const [name, part] = parts
-    const { loaded, pending, instead, step } = await judge(address, form, wire, call).catch(
-      async (error: unknown) => {
-        if (!(error instanceof ExpiredForm)) throw error
-        // The same form, as of a double click, may have opened its session by now, and not noted that yet.
-        await underWay.settled(address.id)
-        return judge(address, form, wire, call)
-      },
-    )
+    let judged: Judged
+    try {
+      judged = await judgeTwice(address, form, wire, call)
+    } catch (error) {
+      const to = part === NOT_YOU ? await leftBefore(error, address, wire, call) : null
+      if (to === null) throw error
+      return call.reply.redirect(to, 303)
+    }
+    const { loaded, pending, instead, step } = judged
     if (isTypedAgain(wire)) return showAgain(loaded, pending, parts, wire, call)
     if (step === undefined) return walk.proceed(loaded, call)
     const page = await underWay.take(address.id, () => take(loaded, step, wire, part, call))

@@ -13,7 +13,7 @@ import { UnreadableError } from '../../src/services/keys/secret-box.ts'
 import type { ClientView } from '../pages/models.ts'
 import { isFactorMissing } from './missing.ts'
 import { NOT_RIGHT, SHOWN, UNREADABLE, type Factors } from './factors.ts'
-import { isWayOut, takeWayOut, type WaysOut, waysOut } from './ways-out.ts'
+import { isWayOut, takeWayOut, type WaysOut, waysOut } from '../interaction/ways-out.ts'
 
 export interface FactorPage extends WaysOut {
   client: ClientView

@@ -11,7 +11,7 @@ import { createAskingStep, type FactorPage } from './asking-step.ts'
 import { createFactors, SHOWN } from './factors.ts'
 import { createSetupStep, type SetupCodesPage, type FactorSetupPage } from './setup-step.ts'
 import type { TotpForm } from './totp-form.ts'
-import type { WaysOutPart } from './ways-out.ts'
+import type { WaysOutPart } from '../interaction/ways-out.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {

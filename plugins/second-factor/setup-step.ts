@@ -9,7 +9,7 @@ import type { ClientView } from '../pages/models.ts'
 import { isFactorMissing } from './missing.ts'
 import { NOT_RIGHT, SHOWN, type Factors } from './factors.ts'
 import { totpForm, type TotpForm } from './totp-form.ts'
-import { isWayOut, takeWayOut, type WaysOut, waysOut } from './ways-out.ts'
+import { isWayOut, takeWayOut, type WaysOut, waysOut } from '../interaction/ways-out.ts'
 
 export interface FactorSetupPage extends WaysOut {
   client: ClientView

@@ -3,7 +3,7 @@ import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { Interaction } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { isOurs } from '../../src/services/users/ourselves.ts'
-import { isForOne } from '../interaction/is-for-one.ts'
+import { isForOne } from './is-for-one.ts'
 import type { ClientView, FormTarget } from '../pages/models.ts'
 
 export interface WaysOut {
@@ -18,7 +18,8 @@ export interface WaysOut {
 /** What the part has, of a page's model. */
 export type WaysOutPart = Pick<WaysOut, 'notYou' | 'leave'> & { client: Pick<ClientView, 'name'> }
 
-const NOT_YOU = 'not-you'
+/** The part of the form of who is not the one that a page asks. */
+export const NOT_YOU = 'not-you'
 const LEAVE = 'leave'
 
 /** `step` is the one whose page it is; `username` that of who signs in. */
