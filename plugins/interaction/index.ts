@@ -14,6 +14,7 @@ import { createEngine, type Engine } from './engine.ts'
 import type { Address } from './walk.ts'
 import { InteractionOver, WentOn } from './over.ts'
 import { createOwnSignIn, type OwnSignIn } from './own-sign-in.ts'
+import { WAYS_OUT } from './ways-out.ts'
 
 export interface Interactions extends OwnSignIn {
   /**
@@ -39,6 +40,8 @@ async function interaction(fastify: FastifyInstance): Promise<void> {
   const engine = createEngine(fastify)
   const ours = createOwnSignIn(fastify, engine)
   fastify.decorate('interactions', { start: engine.start, ...ours })
+  // Of all plugins whose pages ask for another factor.
+  await fastify.pages.add(WAYS_OUT, new URL(`../../templates/${WAYS_OUT}.eta`, import.meta.url))
 
   await fastify.register(
     async (scope) => {

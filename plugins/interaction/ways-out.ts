@@ -1,10 +1,19 @@
-/** What the pages on the way say of whom they ask and for which app, and how people leave them: as somebody else, or back to the app. */
+/**
+ * What pages that ask for another factor say of whom they ask and for which app, and how people leave them: as somebody else, or back to the
+ * app.
+ */
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { Interaction } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { isOurs } from '../../src/services/users/ourselves.ts'
 import { isForOne } from './is-for-one.ts'
 import type { ClientView, FormTarget } from '../pages/models.ts'
+
+declare module '../pages/models.ts' {
+  interface Pages {
+    'factor-ways-out': WaysOutPart
+  }
+}
 
 export interface WaysOut {
   /** Whose sign-in it is. */
@@ -18,6 +27,8 @@ export interface WaysOut {
 /** What the part has, of a page's model. */
 export type WaysOutPart = Pick<WaysOut, 'notYou' | 'leave'> & { client: Pick<ClientView, 'name'> }
 
+/** The template of the part. */
+export const WAYS_OUT = 'factor-ways-out'
 /** The part of the form of who is not the one that a page asks. */
 export const NOT_YOU = 'not-you'
 const LEAVE = 'leave'
@@ -35,7 +46,7 @@ export function waysOut({ request, formFor }: Interaction, step: string, usernam
 export function takeWayOut({ request }: Interaction, part?: string): { someoneElse: true } | undefined {
   if (part === NOT_YOU && !isForOne(request)) return { someoneElse: true }
   if (part === LEAVE && isAwaited(request))
-    throw new OAuthError('access_denied', 'the user showed no second factor')
+    throw new OAuthError('access_denied', 'the user left without showing another factor')
   return undefined
 }
 

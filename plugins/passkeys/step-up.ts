@@ -5,6 +5,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Interaction, StepPage } from '../../src/doors/interaction.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
+import { isWayOut, takeWayOut, type WaysOut, waysOut } from '../interaction/ways-out.ts'
+import type { ClientView } from '../pages/models.ts'
 import { reachesAcr } from '../require-scope/acr.ts'
 import { type AssertionForm, type Assertions, PHISHING_RESISTANT, type Refusal } from './assertions.ts'
 import type { OwnPasskeys } from './passkeys.ts'
@@ -16,7 +18,8 @@ declare module '../pages/models.ts' {
   }
 }
 
-export interface PasskeyStep extends AssertionForm {
+export interface PasskeyStep extends AssertionForm, WaysOut {
+  client: ClientView
   action: string
   csrfToken: string
   /** Back to the page that asks for a code, where there is one. */
@@ -51,7 +54,9 @@ export async function addStepUp(
     const form = await ask(interaction)
     if (form === null) return null
     const links = (await isLeftToCode(interaction)) ? [{ ...TO_CODE, href: interaction.address }] : []
-    const model = { ...form, links, error: refused?.text ?? null }
+    const { username } = await oauth.users.get(interaction.session!.userId)
+    const ways = waysOut(interaction, NAME, username)
+    const model = { ...form, ...ways, links, error: refused?.text ?? null }
     return { page: NAME, model, status: refused?.status ?? 200 }
   }
 
@@ -79,7 +84,10 @@ export async function addStepUp(
       const form = isAsked(interaction) ? await ask(interaction) : null
       return form && { part: INSTEAD, model: { ...form } }
     },
-    async submit(interaction, wire, call) {
+    async submit(interaction, wire, call, part) {
+      const out = takeWayOut(interaction, part)
+      if (out !== undefined) return out
+      if (isWayOut(part)) return (await page(interaction)) ?? { note: {} }
       const { id, session } = interaction
       const known = { id: session!.userId }
       const result = await assertions.take({ id, known }, wire, call)

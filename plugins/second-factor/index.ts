@@ -11,7 +11,6 @@ import { createAskingStep, type FactorPage } from './asking-step.ts'
 import { createFactors, SHOWN } from './factors.ts'
 import { createSetupStep, type SetupCodesPage, type FactorSetupPage } from './setup-step.ts'
 import type { TotpForm } from './totp-form.ts'
-import type { WaysOutPart } from '../interaction/ways-out.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
@@ -21,7 +20,6 @@ declare module '../pages/models.ts' {
     'factor-setup': FactorSetupPage
     'factor-setup-codes': SetupCodesPage
     'account-security-factor': FactorPart
-    'factor-ways-out': WaysOutPart
     'account-authenticator': { totp: TotpForm; securityUri: string }
     'account-recovery-codes': RecoveryCodesPage
   }
@@ -29,7 +27,7 @@ declare module '../pages/models.ts' {
 
 const REQUIRED = { acr: [SHOWN.acr] } as const
 const ON_THE_WAY = ['factor', 'factor-setup', 'factor-setup-codes'] as const
-const PARTS = ['factor-totp', 'factor-codes', 'factor-ways-out'] as const
+const PARTS = ['factor-totp', 'factor-codes'] as const
 const OF_THE_ACCOUNT = ['account-security-factor', 'account-authenticator', 'account-recovery-codes'] as const
 
 async function secondFactor(fastify: FastifyInstance): Promise<void> {

@@ -133,6 +133,15 @@ export const waysOut = {
   leave: { action: '/leave', csrfToken: 'token-of-the-form' },
 }
 export const noWaysOut = { ...waysOut, notYou: null, leave: null }
+export const passkeyStep: Pages['passkey-step'] = {
+  ...TARGET,
+  ...waysOut,
+  issued: passkey.issued,
+  options: passkey.options,
+  origin: passkey.origin,
+  links: [],
+  error: null,
+}
 export const factor: Pages['factor'] = {
   ...TARGET,
   ...waysOut,

@@ -25,6 +25,7 @@ import {
   factor,
   waysOut,
   noWaysOut,
+  passkeyStep,
   totp,
   codes,
 } from './sample-models.ts'
@@ -182,14 +183,7 @@ export const SAMPLES: Readonly<Record<string, Samples>> = {
     { ...TARGET, userCode: 'BCDF', prefilled: false, error: 'That is not right.' },
   ),
   'device-end': of('device-end', { allowed: true }, { allowed: false }),
-  'passkey-step': of('passkey-step', {
-    ...TARGET,
-    issued: passkey.issued,
-    options: passkey.options,
-    origin: passkey.origin,
-    links: [],
-    error: null,
-  }),
+  'passkey-step': of('passkey-step', passkeyStep, { ...passkeyStep, ...noWaysOut }),
 }
 
 const LAYOUT = 'layout'

@@ -351,6 +351,24 @@ test('who signed in with a password and is asked for more shows a passkey of the
   expect(claimsIn(tokens.id_token)).toMatchObject({ acr: 'phr', amr: ['pwd', 'hwk', 'user', 'mfa'] })
 }) // prettier-ignore
 
+test('the page that asks for one in addition says who signs in to what, and leads back to the app, or on as somebody else', async () => {
+  const demand = authorizationUrl(server, {
+    claims: JSON.stringify({ id_token: { acr: { essential: true, values: ['phr'] } } }),
+  })
+  const agent = newAgent()
+  const { username, password } = ALICE
+  const ask = async (): Promise<Page> =>
+    agent.submit(await agent.get(demand), 'login', { username, password })
+  const page = await ask()
+  expect(page.body).toMatch(/id="signing-in-as"[^>]*>(<bdi>)?alice</)
+  expect(page.body).toMatch(/<bdi>web<\/bdi>/)
+  for (const way of ['switch-account', 'leave'])
+    expect((await agent.submit(page, way, { csrf_token: 'made up' })).status).toBe(403)
+  for (const _click of ['first', 'second'])
+    expect(findForm(await agent.submit(page, 'switch-account'), 'login')).toBeDefined()
+  expect(answerOf(await agent.submit(await ask(), 'leave')).get('error')).toBe('access_denied')
+})
+
 test('a wish for a passkey is passed over for who has none; the metadata names what there is', async () => {
   await oauth.users.create({ username: 'eve', password: 'the long password of Eve' })
   const agent = await signedIn(server, { username: 'eve', password: 'the long password of Eve' })
