@@ -62,6 +62,7 @@ const WORDS: EventWords = {
   'user.deletion_cancelled': message('Your account was kept: it is not deleted'),
   'user.signed_in': message('You signed in'),
   'user.sign_in_pending': message('A sign-in passed its first step and was asked for a second one'),
+  'user.sign_in_abandoned': message('A sign-in passed its first step, and was left at the second one'),
   'user.factor_added': message('A second factor was set up'),
   'user.factor_removed': message('A second factor was taken away'),
   'user.factor_failed': message(

@@ -6,6 +6,7 @@ import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { Interaction } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { isOurs } from '../../src/services/users/ourselves.ts'
+import type { OAuth } from '../oauth/index.ts'
 import { isForOne } from './is-for-one.ts'
 import type { ClientView, FormTarget } from '../pages/models.ts'
 
@@ -42,12 +43,17 @@ export function waysOut({ request, formFor }: Interaction, step: string, usernam
   }
 }
 
-/** What a form of `waysOut` leads to; undefined for any other. Throws `access_denied` for the app. */
-export function takeWayOut({ request }: Interaction, part?: string): { someoneElse: true } | undefined {
+/** What a form of `waysOut` leads to; undefined for any other. Throws `access_denied` for the app, once that is told. */
+export function takeWayOut(
+  { audit }: Pick<OAuth, 'audit'>,
+  { request, session }: Interaction,
+  part?: string,
+): { someoneElse: true } | undefined {
   if (part === NOT_YOU && !isForOne(request)) return { someoneElse: true }
-  if (part === LEAVE && isAwaited(request))
-    throw new OAuthError('access_denied', 'the user left without showing another factor')
-  return undefined
+  if (part !== LEAVE || !isAwaited(request)) return undefined
+  const of = { user: session!.userId, client: request.client.clientId }
+  audit.observe({ type: 'user.sign_in_abandoned', ...of, details: {} })
+  throw new OAuthError('access_denied', 'the user left without showing another factor')
 }
 
 /** Whether an app waits in this browser: one that waits elsewhere, as for a device, is told by who has signed in. */

@@ -85,7 +85,7 @@ export async function addStepUp(
       return form && { part: INSTEAD, model: { ...form } }
     },
     async submit(interaction, wire, call, part) {
-      const out = takeWayOut(interaction, part)
+      const out = takeWayOut(oauth, interaction, part)
       if (out !== undefined) return out
       if (isWayOut(part)) return (await page(interaction)) ?? { note: {} }
       const { id, session } = interaction

@@ -79,7 +79,7 @@ export function createAskingStep(factors: Factors): InteractionStep {
       return page(interaction, isRecovery(call))
     },
     async submit(interaction, { code, remember }, call, part) {
-      const out = takeWayOut(interaction, part)
+      const out = takeWayOut(fastify.oauth, interaction, part)
       if (out !== undefined) return out
       if (isWayOut(part)) return page(interaction, false)
       const recovery = part === RECOVERY

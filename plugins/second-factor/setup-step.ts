@@ -80,7 +80,7 @@ export function createSetupStep({
       return (await isNeeded(interaction)) ? page(interaction) : 'done'
     },
     async submit(interaction, { code }, call, part) {
-      const out = takeWayOut(interaction, part)
+      const out = takeWayOut(fastify.oauth, interaction, part)
       if (out !== undefined) return out
       if (isWayOut(part)) return page(interaction)
       if (part === SAVED) return { note: { saved: true } satisfies Note }

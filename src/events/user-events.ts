@@ -47,6 +47,8 @@ export const USER_EVENTS = {
   }>(),
   /** A first factor was right, and another one is asked for. */
   'user.sign_in_pending': tells<{ readonly sid: string; readonly amr: readonly string[] }>(),
+  /** Asked for that other one, they went back to the app, which is answered `access_denied`. */
+  'user.sign_in_abandoned': tells<Bag>(),
   /** `factor` names its kind: `authenticator` is an app whose codes are asked for. */
   'user.factor_added': tells<{ readonly factor: string }>(),
   'user.factor_removed': tells<{ readonly factor: string }>(),

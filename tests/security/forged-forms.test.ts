@@ -22,6 +22,7 @@ import {
   FORMLESS,
   formsThere,
   INVITATION,
+  LEAVE,
   LOGIN,
   MAIL_CODE_BUTTON,
   type OpenForm,
@@ -49,7 +50,7 @@ const server = await startServer(
 )
 const FORM = 'application/x-www-form-urlencoded'
 /** The setup before the administration: it makes the first administrator. */
-const KINDS: Record<string, FormKind> = formsThere<Record<string, FormKind>>({ setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, 'code by mail': MAIL_CODE_BUTTON, 'enter a code': ENTER_MAIL_CODE, consent: CONSENT, 'kept account': KEEP_ACCOUNT, 'switch of accounts': SWITCH_ACCOUNT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, invitation: INVITATION, 'confirm an address': CONFIRM_EMAIL, 'sign-up': SIGN_UP, 'confirm a sign-up': CONFIRM_SIGN_UP, 'confirm a newcomer': CONFIRM_NEWCOMER, device: DEVICE, ...ADMINISTRATION, ...SIGNALS, ...ACCOUNT }) // prettier-ignore
+const KINDS: Record<string, FormKind> = formsThere<Record<string, FormKind>>({ setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, 'code by mail': MAIL_CODE_BUTTON, 'enter a code': ENTER_MAIL_CODE, consent: CONSENT, 'kept account': KEEP_ACCOUNT, 'switch of accounts': SWITCH_ACCOUNT, 'way back to the app': LEAVE, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, invitation: INVITATION, 'confirm an address': CONFIRM_EMAIL, 'sign-up': SIGN_UP, 'confirm a sign-up': CONFIRM_SIGN_UP, 'confirm a newcomer': CONFIRM_NEWCOMER, device: DEVICE, ...ADMINISTRATION, ...SIGNALS, ...ACCOUNT }) // prettier-ignore
 
 interface Sent {
   url?: string

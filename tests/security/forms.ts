@@ -240,21 +240,30 @@ export const KEEP_ACCOUNT: FormKind = {
   },
 } // prettier-ignore
 
-/** Of who gave the password of somebody whose factor is asked for, and is not them. */
-export const SWITCH_ACCOUNT: FormKind = {
-  route: '/interaction/:id/:step',
-  needs: 'latchkey-second-factor',
-  async open(server, agent = createUserAgent(server.url)) {
-    const { clients, users } = server.server.oauth
-    const careful = { client_id: 'careful', redirect_uris: [REDIRECT_URI], minimum_acr_value: '2' }
-    if ((await clients.find(careful.client_id)) === null) await clients.create(careful)
-    const { username } = await users.create({ username: `person-${++persons}`, password: OWNERS_PASSWORD })
-    const asked = await agent.get(authorizationUrl(server, { client_id: careful.client_id, prompt: 'login' }))
-    const page = await agent.submit(asked, 'login', { username, password: OWNERS_PASSWORD })
-    const { action, fields } = findForm(page, 'switch-account')!
-    return { agent, action, fields }
-  },
+/** One by which somebody leaves the page that asks for a factor, who gave the password alone. */
+function wayOut(id: 'switch-account' | 'leave'): FormKind {
+  return {
+    route: '/interaction/:id/:step',
+    needs: 'latchkey-second-factor',
+    async open(server, agent = createUserAgent(server.url)) {
+      const { clients, users } = server.server.oauth
+      const careful = { client_id: 'careful', redirect_uris: [REDIRECT_URI], minimum_acr_value: '2' }
+      if ((await clients.find(careful.client_id)) === null) await clients.create(careful)
+      const { username } = await users.create({ username: `person-${++persons}`, password: OWNERS_PASSWORD })
+      const asked = await agent.get(
+        authorizationUrl(server, { client_id: careful.client_id, prompt: 'login' }),
+      )
+      const page = await agent.submit(asked, 'login', { username, password: OWNERS_PASSWORD })
+      const { action, fields } = findForm(page, id)!
+      return { agent, action, fields }
+    },
+  }
 }
+
+/** Of who is not the one whose factor is asked for. */
+export const SWITCH_ACCOUNT = wayOut('switch-account')
+/** Of who goes back to the app. */
+export const LEAVE = wayOut('leave')
 
 export const FORGOT_PASSWORD: FormKind = {
   route: '/forgot-password',
@@ -611,6 +620,7 @@ export async function stateOf({ database, server }: TestServer): Promise<unknown
     (select json_agg(t order by name) from initial_tokens t) as initial_tokens,
     (select json_agg(r order by r::text) from user_records r) as user_records,
     (select count(*)::int from artifacts where kind = 'upstream-flow') as flows,
+    (select count(*)::int from artifacts where kind = 'interaction-progress' and value ? 'completed') as answered,
     (select count(*)::int from artifacts where kind = 'password-reset') as links,
     (select json_agg(a order by a::text) from artifacts a where kind in ('device', 'mail-code')) as asked,
     (select count(*)::int from authorization_codes) as codes,

@@ -12,6 +12,7 @@ import {
   type FormKind,
   formsThere,
   INVITATION,
+  LEAVE,
   LOGIN,
   RESET_PASSWORD,
   SET_PASSWORD,
@@ -37,7 +38,7 @@ import { isThere } from './left-out.ts'
 
 /** By the route that takes them. */
 const FORMS = Map.groupBy(
-  Object.values<FormKind>(formsThere({ SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, KEEP_ACCOUNT, SWITCH_ACCOUNT, SET_PASSWORD, FORGOT_PASSWORD, RESET_PASSWORD, INVITATION, CONFIRM_EMAIL, SIGN_UP, CONFIRM_SIGN_UP, CONFIRM_NEWCOMER, DEVICE, ...ADMINISTRATION, ...ACCOUNT })),
+  Object.values<FormKind>(formsThere({ SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, KEEP_ACCOUNT, SWITCH_ACCOUNT, LEAVE, SET_PASSWORD, FORGOT_PASSWORD, RESET_PASSWORD, INVITATION, CONFIRM_EMAIL, SIGN_UP, CONFIRM_SIGN_UP, CONFIRM_NEWCOMER, DEVICE, ...ADMINISTRATION, ...ACCOUNT })),
   ({ route }) => route,
 ) // prettier-ignore
 const cookiesOf = ({ cookies }: UserAgent) =>

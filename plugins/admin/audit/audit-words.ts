@@ -7,6 +7,7 @@ import { message, type Message, type Words } from '../../../src/protocol/message
 const OURS: Readonly<Partial<Record<EventType, Message>>> = {
   'user.signed_in': message('Signed in'),
   'user.sign_in_pending': message('Sign-in began, a factor is missing'),
+  'user.sign_in_abandoned': message('Sign-in left, a factor was missing'),
   'user.sign_in_failed': message('Sign-in failed'),
   'user.sign_in_code_sent': message('Sign-in code mailed'),
   'user.factor_failed': message('Second factor failed'),

@@ -212,7 +212,7 @@ describe('the activity', () => {
     ...(
       [
         'user.password_changed', 'user.tokens_revoked', 'user.password_removed', 'user.invited', 'user.invitation_withdrawn', 'user.disabled',
-        'user.enabled', 'user.deletion_requested', 'user.deletion_cancelled', 'user.sign_in_pending', 'user.factor_added',
+        'user.enabled', 'user.deletion_requested', 'user.deletion_cancelled', 'user.sign_in_pending', 'user.sign_in_abandoned', 'user.factor_added',
         'user.factor_removed', 'user.recovery_codes_made', 'user.sign_in_failed', 'limit.reached', 'user.signed_out',
         'consent.given', 'consent.denied', 'consent.withdrawn', 'authorization.revoked', 'authorization.replayed',
       ] as const

@@ -369,6 +369,11 @@ describe('left out', () => {
 })
 
 describe('the pages on the way', () => {
+  /** Who left them, as the audit log was told. */
+  const left: object[] = []
+  oauth.audit.on('user.sign_in_abandoned', ({ user, client, details }) =>
+    left.push({ user, client, details }),
+  )
   const toVault = authorizationUrl(server, { client_id: 'vault' })
   const toFactor = async (agent: UserAgent): Promise<Page> => {
     await setUpFactor(await signedIn(server), server.url)
@@ -385,8 +390,11 @@ describe('the pages on the way', () => {
       const page = await open(agent)
       expect(page.body).toMatch(/id="signing-in-as"[^>]*>(<bdi>)?alice</)
       expect(page.body).toMatch(/<bdi>vault<\/bdi>/)
+      left.length = 0
       const back = await agent.submit(page, 'leave')
       expect(answerOf(back).get('error')).toBe('access_denied')
+      const { id } = (await oauth.users.find(ALICE.username))!
+      await expect.poll(() => left).toEqual([{ user: id, client: 'vault', details: {} }])
       // It is answered once.
       expect((await agent.submit(page, 'leave')).url).not.toContain('error=')
       expect(await silently(agent)).toBe('login_required')
