@@ -2,13 +2,33 @@
 import { expect, test } from 'vitest'
 import { createDatabase } from '../../support/database.ts'
 import { startDatabaseProxy } from '../../support/database-proxy.ts'
+import { isThere } from '../../support/left-out.ts'
+import { basic } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
-import { answerOf, authorizationUrl, goThrough, SEED } from '../../support/sign-in.ts'
+import { answerOf, authorizationUrl, goThrough, SEED, WEB } from '../../support/sign-in.ts'
 import { createUserAgent } from '../../support/user-agent.ts'
 
 const database = await createDatabase()
 const proxy = await startDatabaseProxy(database.url)
 const server = await startServer({ DATABASE_URL: proxy.url }, { seed: SEED, database })
+
+test.runIf(isThere('latchkey-par'))('one that was pushed says nothing of where its answer goes, nor that no page may be shown: that is a page, unless the address says it', async () => {
+  const agent = createUserAgent(server.url)
+  const { client_id, client_secret, redirect_uri } = WEB
+  const form = { response_type: 'code', redirect_uri, scope: 'openid', prompt: 'none', state: 'mine' }
+  const pushed = await server.post('/par', form, basic(client_id, client_secret))
+  expect(pushed.status).toBe(201)
+  const { request_uri } = (await pushed.json()) as { request_uri: string }
+  const browse = async (more: Record<string, string> = {}) =>
+    agent.get(`${server.url}/authorize?${new URLSearchParams({ client_id, request_uri, ...more }).toString()}`)
+  await proxy.cut()
+  const shown = await browse()
+  expect([shown.status, shown.headers.get('location')]).toEqual([503, null])
+  const { redirect_uri: _, ...more } = form
+  expect((await browse(more)).status).toBe(503)
+  expect(Object.fromEntries(answerOf(await browse(form)))).toMatchObject({ error: 'temporarily_unavailable', state: 'mine' })
+  await proxy.restore()
+}) // prettier-ignore
 
 test('prompt=none is answered at the app, by temporarily_unavailable (RFC 6749 §4.1.2.1)', async () => {
   const agent = createUserAgent(server.url)
