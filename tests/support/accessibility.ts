@@ -13,6 +13,9 @@ const RULES_OF_COLOUR = { type: 'rule', values: ['color-contrast', 'link-in-text
 export async function assertAccessible(page: Page, name: string, look = async () => {}): Promise<void> {
   await page.evaluate(axe)
   await page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`)
+  // Of two things with one id, a label or a link finds the first.
+  const ids = await page.evaluate<string[]>(`[...document.querySelectorAll('[id]')].map(({ id }) => id)`)
+  expect([name, ids.filter((id, at) => ids.indexOf(id) !== at)]).toEqual([name, []])
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     const runOnly = colorScheme === 'light' ? RULES : RULES_OF_COLOUR
