@@ -32,14 +32,13 @@ async function authorizationCode(fastify: FastifyInstance): Promise<void> {
     parameters: Parameters,
     async authorize({ code, redirect_uri, code_verifier, resource }, { client }) {
       const codeChallenge = challengeOf(code_verifier)
-      const isLeftOut = redirect_uri === undefined && leavesOutRedirectUri(client, codeChallenge)
-      const redirectUri = isLeftOut ? null : (redirect_uri ?? '')
-      const owed = async (): Promise<FoundCode | null> =>
-        codes.findOwedOrEnd(code, { clientId: client.clientId, redirectUri, codeChallenge })
-      const found = (await codes.find(code)) ?? (await owed())
+      const binding = { clientId: client.clientId, redirectUri: redirect_uri ?? null, codeChallenge }
+      const found = (await codes.find(code)) ?? (await codes.findOwedOrEnd(code, binding))
       if (found === null || !isOfClient(found.clientId, found.createdAt, client))
         throw invalidGrant('the code is not known')
-      if (redirectUri !== null && redirectUri !== found.redirectUri)
+      // Who may leave it out now, and might when the code was made: only then a second use without it is known again.
+      const isOptional = found.leavesOutRedirectUri && leavesOutRedirectUri(client, codeChallenge)
+      if (redirect_uri === undefined ? !isOptional : redirect_uri !== found.redirectUri)
         throw invalidGrant('redirect_uri is not the one of the authorization request')
       assertVerified(found, code_verifier)
       return narrowed(found.granted, resource)

@@ -25,11 +25,13 @@ import type { EndReplayed } from './replays.ts'
 import type { ArtifactOf, SpendArtifact } from './spent-artifacts.ts'
 
 const MOST_JOINED = 5000
+/** Between the proofs of one code; `authorization-find-by-code` takes them apart. */
+const BETWEEN = '.'
 
 /** What a code is bound to. */
 export interface CodeBinding {
   readonly clientId: string
-  /** Null where none is shown (`leavesOutRedirectUri`). */
+  /** Null where none is shown. */
   readonly redirectUri: string | null
   /** RFC 7636; null when the request had none. */
   readonly codeChallenge: string | null
@@ -39,6 +41,8 @@ export interface CodeBinding {
 export interface FoundCode extends CodeBinding {
   /** With what spends the code. */
   readonly granted: Granted
+  /** Whether it may come without its redirect URI (`leavesOutRedirectUri`), by the rule under which it was made. */
+  readonly leavesOutRedirectUri: boolean
   /** Milliseconds since the epoch. */
   readonly createdAt: number
 }
@@ -177,11 +181,12 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
       if (handle === null) return null
       const [row] = await database.query(statements.find, [handle.authorizationId, handle.hash])
       if (row === undefined) return null
-      const { clientId, redirectUri, codeChallenge = null, subject, granted, createdAt } = row
+      const { clientId, redirectUri, codeChallenge = null, subject, granted, proof, createdAt } = row
       return {
         clientId,
         redirectUri,
         codeChallenge,
+        leavesOutRedirectUri: proof?.includes(BETWEEN) === true,
         granted: {
           ...grantedFromJson({ ...granted, subject }),
           id: handle.authorizationId,
@@ -200,7 +205,13 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
         const found = await refreshTokens.find(token)
         if (found?.use !== 'current') continue
         const { clientId: _clientId, createdAt, ...granted } = found.authorization
-        return { ...binding, granted: { ...granted, spends: [spend(code)] }, createdAt: createdAt! }
+        const leavesOutRedirectUri = binding.redirectUri === null
+        return {
+          ...binding,
+          leavesOutRedirectUri,
+          granted: { ...granted, spends: [spend(code)] },
+          createdAt: createdAt!,
+        }
       }
       await endReplayed(authorization)
       return null
@@ -212,11 +223,11 @@ function answeredBefore(): OAuthError {
   return new OAuthError('invalid_request_uri', 'the request has expired or was answered before')
 }
 
-/** One for each way in which it may be shown, with a dot between. */
+/** One for each way in which it may be shown: that is settled here, whatever the client's rule is later. */
 function proofsOf(code: string, binding: CodeBinding, client: Client): string {
   const proof = proofOf(code, binding)
   return leavesOutRedirectUri(client, binding.codeChallenge)
-    ? `${proof}.${proofOf(code, { ...binding, redirectUri: null })}`
+    ? `${proof}${BETWEEN}${proofOf(code, { ...binding, redirectUri: null })}`
     : proof
 }
 

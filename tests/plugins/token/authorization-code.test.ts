@@ -20,10 +20,11 @@ const opaque = { ...WEB, client_id: 'opaque', access_token_format: 'opaque' }
 const media = { ...WEB, client_id: 'media', scope: ['read_books', 'play'] }
 /** Of OAuth 2.1, which has no redirect_uri in token requests. */
 const modern = { ...many, client_id: 'modern', profile: 'oauth-2.1' }
+const changing = { ...many, client_id: 'changing' }
 const alike = rowsWith('latchkey-mcp', [{ ...many, client_id: 'alike', profile: 'mcp' }])
 const seed = {
   ...SEED,
-  clients: [WEB, many, other, spa, once, opaque, media, modern, ...alike],
+  clients: [WEB, many, other, spa, once, opaque, media, modern, changing, ...alike],
   resources: [
     { resource: BOOKS, scopes: ['read_books'] },
     { resource: MUSIC, scopes: ['play'] },
@@ -149,6 +150,49 @@ describe('under OAuth 2.1, the redirect URI need not come with the code (§4.1.3
     expect((await server.get('/userinfo', bearer(tokens.access_token))).status).toBe(200)
     expect(await exchangeAs(server, by, code, second)).toMatchObject(REFUSED)
     expect(await lifeOf(server, by, tokens)).toEqual(DEAD)
+  })
+
+  describe('where that changes between the code and its use', () => {
+    const by = clientOf(changing)
+    const need = (isNeeded: boolean) =>
+      server.server.oauth.clients.update('changing', { require_redirect_uri_with_code: isNeeded })
+    const getCodeUnder = async (isNeeded: boolean) => {
+      await need(isNeeded)
+      return getCode({ ...PKCE, client_id: 'changing' })
+    }
+
+    test('a code that was made under the need of it is not good without', async () => {
+      const code = await getCodeUnder(true)
+      await need(false)
+      expect(await exchangeAs(server, by, code, LEFT_OUT)).toMatchObject(REFUSED)
+      const { tokens } = await exchangeAs(server, by, code, SENT)
+      expect(await exchangeAs(server, by, code, LEFT_OUT)).toMatchObject(REFUSED)
+      expect((await server.get('/userinfo', bearer(tokens.access_token))).status).toBe(200)
+      expect(await exchangeAs(server, by, code, SENT)).toMatchObject(REFUSED)
+      expect(await lifeOf(server, by, tokens)).toEqual(DEAD)
+    })
+
+    test.each([
+      ['without, twice', LEFT_OUT, LEFT_OUT],
+      ['with, then without', SENT, LEFT_OUT],
+      ['without, then with', LEFT_OUT, SENT],
+    ])('a second use under the need of it ends what the first gave: %s', async (_how, first, second) => {
+      const code = await getCodeUnder(false)
+      const { tokens } = await exchangeAs(server, by, code, first)
+      await need(true)
+      const unproven = [{ redirect_uri: undefined }, { ...LEFT_OUT, code_verifier: challenge }, WRONG]
+      for (const form of unproven) expect(await exchangeAs(server, by, code, form)).toMatchObject(REFUSED)
+      expect((await server.get('/userinfo', bearer(tokens.access_token))).status).toBe(200)
+      expect(await exchangeAs(server, by, code, second)).toMatchObject(REFUSED)
+      expect(await lifeOf(server, by, tokens)).toEqual(DEAD)
+    })
+
+    test('the need of it counts at once: a code of before it is not good without', async () => {
+      const code = await getCodeUnder(false)
+      await need(true)
+      expect(await exchangeAs(server, by, code, LEFT_OUT)).toMatchObject(REFUSED)
+      expect(await exchangeAs(server, by, code, SENT)).toMatchObject({ status: 200 })
+    })
   })
 })
 
