@@ -16,13 +16,15 @@ export interface Polls {
 
 /** Seconds. */
 export const INTERVAL = 5
+/** Before anybody asks. */
+export const FIRST: Poll = { interval: INTERVAL, lastAt: 0 }
 /** Milliseconds by which a poll may be early: requests do not all take the same time. */
 const TOLERANCE = 1000
 
 export function createPolls(polls: Artifacts<Poll>): Polls {
   return {
     async begin(id, options) {
-      await polls.put({ interval: INTERVAL, lastAt: 0 }, { ...options, handle: id })
+      await polls.put(FIRST, { ...options, handle: id })
     },
     async note(id) {
       const before = await polls.get(id)

@@ -4,7 +4,6 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { ApprovalRequest } from '../../../../src/doors/approval.ts'
-import type { Artifacts } from '../../../../src/doors/artifacts.ts'
 import type { Client } from '../../../../src/doors/client.ts'
 import { approvalToJson, type StoredApproval } from '../../../../src/doors/stored-facts.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
@@ -15,7 +14,8 @@ import { isOfClient } from '../../../../src/services/clients/same-client.ts'
 import { createDoneOnce, type SentForm } from '../../../../src/services/done-once.ts'
 import { statements } from '../../../../src/store/artifacts.ts'
 import { isOpen, type Decided, type Decision } from '../decision.ts'
-import { createPolls, type Poll } from '../polls.ts'
+import { createPolls, FIRST, type Poll } from '../polls.ts'
+import { createPlaces, type PlaceOf } from './places.ts'
 
 export interface BackchannelRequest extends Decided {
   /** Its `user` alone may decide. */
@@ -74,20 +74,18 @@ export interface Ping {
 
 /** The kind of artifact that a token request spends. */
 export const REQUEST = 'ciba'
+const POLLS = 'ciba-polls'
 /** Seconds: how long a request lives that asks for nothing else, and the longest that it can ask for. */
 export const LIFETIME = 600
 /** Seconds for which a client is told that its request has expired, and may fetch what was allowed at the last moment. */
 const GRACE = 300
-/**
- * What a client may have asked one person without an answer, in so many seconds: each such request takes one of the places, and the answer
- * frees it. So nobody's mail is flooded, whatever many processes ask at once.
- */
-const UNANSWERED = { most: 5, within: 900 }
+/** Of one person, also of several clients: those with the least time left give way. */
+const MOST = 100
 
 export function createBackchannelRequests(fastify: FastifyInstance): BackchannelRequests {
   const { artifacts } = fastify.oauth
   const kernel = kernelOf(fastify)
-  const { audit, box } = kernel
+  const { audit, box, database } = kernel
   const requests = artifacts<BackchannelRequest>(REQUEST, {
     lifetime: LIFETIME + GRACE,
     ofUsers: true,
@@ -101,35 +99,44 @@ export function createBackchannelRequests(fastify: FastifyInstance): Backchannel
   })
   // Apart from the request, which the client may have spent before the answer comes.
   const decisions = createDoneOnce<{ allowed: boolean }>(kernel, 'ciba-decision')
-  const polls = createPolls(artifacts<Poll>('ciba-polls', { lifetime: LIFETIME + GRACE }))
-  const places = createPlaces(artifacts('ciba-place', { lifetime: UNANSWERED.within }))
+  const polls = createPolls(artifacts<Poll>(POLLS, { lifetime: LIFETIME + GRACE }))
+  const places = createPlaces(fastify)
+  const free = async (request: BackchannelRequest): Promise<void> =>
+    places.free(placeOf(request), request.place, request.id)
 
   return {
     async create({ approval, address, lifetime, notificationToken }) {
       const authReqId = randomText(32, 'base64url')
       const [id, askedAt] = [hashOf(authReqId), Date.now()]
-      const place = await places.take(approval.user, approval.client.clientId, id)
-      const request: BackchannelRequest = {
+      const ended = lifetime + GRACE
+      const asking: Omit<BackchannelRequest, 'place'> = {
         approval: approvalToJson(approval),
         id,
         address,
         askedAt,
         expiresAt: askedAt + lifetime * 1000,
-        place,
         ...(notificationToken === undefined ? {} : { ping: sealed({ authReqId, notificationToken }, id) }),
       }
-      const ended = { lifetime: lifetime + GRACE }
+      const hash = box.hash(id)
+      const of = placeOf(asking)
+      let place: number | undefined
       try {
-        const isStored = await requests.put(request, { handle: id, owner: approval.user, ...ended })
-        // Deleted meanwhile.
-        if (isStored === false) throw unknownUser()
-        await polls.begin(id, ended)
+        // All of it or nothing: a place without its request would be freed by nobody.
+        const request = await database.transaction(async (query) => {
+          place = await places.take(query, of, id)
+          const taking: BackchannelRequest = { ...asking, place }
+          const stored = [REQUEST, hash, taking, ended, approval.user, MOST]
+          // Deleted meanwhile.
+          if ((await query(statements.putOfUser, stored)).length === 0) throw unknownUser()
+          await query(statements.put, [hash, POLLS, FIRST, ended])
+          return taking
+        })
+        return { authReqId, request }
       } catch (error) {
-        // Nobody is told of it, and nobody answers it.
-        await Promise.allSettled([requests.delete(id), places.free(request)])
+        // It may be stored all the same, as where the answer to the commit was lost: nobody is told of it, and nobody answers it.
+        if (place !== undefined) await Promise.allSettled([requests.delete(id), places.free(of, place, id)])
         throw error
       }
-      return { authReqId, request }
     },
     async findByAuthReqId(authReqId) {
       const id = hashOf(authReqId)
@@ -153,19 +160,19 @@ export function createBackchannelRequests(fastify: FastifyInstance): Backchannel
           return true
         })
         if (isDecided) {
-          await places.free(request)
+          await free(request)
           return true
         }
       }
       // By the same form, whose answer was lost, or which was sent twice.
       if ((await decisions.find(sent))?.allowed !== allowed) return false
-      if (request !== null) await places.free(request)
+      if (request !== null) await free(request)
       return true
     },
     hasDecided: async (page) => (await decisions.find(sentBy(page))) !== null,
     async withdraw(request) {
       await requests.delete(request.id)
-      await places.free(request)
+      await free(request)
     },
     async pingOf(id, client) {
       const request = await requests.get(id)
@@ -181,42 +188,6 @@ export function createBackchannelRequests(fastify: FastifyInstance): Backchannel
   }
 }
 
-interface Places {
-  take(user: string, client: string, id: string): Promise<number>
-  free(request: BackchannelRequest): Promise<void>
-}
-
-function createPlaces(places: Artifacts<{ id: string }>): Places {
-  const handleOf = (user: string, client: string, place: number): string => `${user} ${place} ${client}`
-
-  async function leave(handle: string, id: string): Promise<void> {
-    if ((await places.get(handle))?.id === id) await places.delete(handle)
-  }
-
-  /** False where it is another's. */
-  async function takeOne(handle: string, id: string): Promise<boolean> {
-    try {
-      return (await places.put({ id }, { handle })) !== false
-    } catch (error) {
-      // It may be taken all the same, as where the answer of the database was lost, and nobody would answer what takes it.
-      await leave(handle, id).catch(() => undefined)
-      throw error
-    }
-  }
-
-  return {
-    async take(user, client, id) {
-      for (let place = 0; place < UNANSWERED.most; place++)
-        if (await takeOne(handleOf(user, client, place), id)) return place
-      throw new OAuthError('access_denied', 'too many requests to this person wait for an answer', {
-        status: 429,
-        retryAfter: 60,
-      })
-    },
-    free: async ({ approval: { user, client }, id, place }) => leave(handleOf(user!, client, place), id),
-  }
-}
-
 function eventOf({ id, address, approval: { client, user } }: BackchannelRequest, decision: Decision) {
   const about = { client, user }
   const details = { request: id, address }
@@ -229,6 +200,10 @@ function eventOf({ id, address, approval: { client, user } }: BackchannelRequest
 /** CIBA §13. Whoever it was about: nobody, somebody disabled, or somebody who is deleted. */
 export function unknownUser(): OAuthError {
   return new OAuthError('unknown_user_id', 'nobody is known here by this hint')
+}
+
+function placeOf({ approval: { user, client } }: Pick<BackchannelRequest, 'approval'>): PlaceOf {
+  return { user: user!, client }
 }
 
 function sentBy({ entry, user }: DecidingPage): SentForm {

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
+import type { Query } from '../../../../src/store/statement.ts'
 import {
   ask,
   call,
@@ -276,14 +277,36 @@ describe('nobody is flooded', () => {
 
   test('nor does what was stored while its answer was lost', async () => {
     const { database } = kernelOf(server.server)
-    const query = database.query.bind(database)
-    const losing = vi.spyOn(database, 'query').mockImplementation(async (statement, values = []) => {
-      const rows = await query(statement, values)
-      if (statement.name === 'artifact-put' && values[1] === 'ciba-place') throw new Error('the connection was lost')
-      return rows
+    const { transaction } = database
+    const losing = vi.spyOn(database, 'transaction').mockImplementation(async (work) => {
+      await transaction(work)
+      throw new Error('the connection was lost')
     })
     for (let one = 0; one < 5; one++) expect(await call(server, good)).toMatchObject({ status: 500 })
     losing.mockRestore()
+    expect(await server.database.query(`select kind from artifacts where kind = 'ciba-place'`)).toEqual([])
+    await ask(server)
+    await forget()
+  })
+
+  test.each(['artifact-put-of-user', 'artifact-put'])('nor what failed at the statement %s, as the database went away for good', async (lost) => {
+    const { database } = kernelOf(server.server)
+    const { query, transaction } = database
+    let isAway = false
+    const losing = (asked: Query): Query => async (statement, values = []) => {
+      isAway ||= statement.name === lost && values.at(1) !== 'ciba-place'
+      if (isAway) throw new Error('the connection was lost')
+      return asked(statement, values)
+    }
+    const spies = [
+      vi.spyOn(database, 'query').mockImplementation(losing(query)),
+      vi.spyOn(database, 'transaction').mockImplementation(async (work) => transaction(async (asked) => work(losing(asked)))),
+    ]
+    for (let one = 0; one < 5; one++) {
+      expect(await call(server, good)).toMatchObject({ status: 500 })
+      isAway = false
+    }
+    for (const spy of spies) spy.mockRestore()
     expect(await server.database.query(`select kind from artifacts where kind = 'ciba-place'`)).toEqual([])
     await ask(server)
     await forget()
