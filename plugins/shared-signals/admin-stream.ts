@@ -18,7 +18,6 @@ import { createSubjectList, type SubjectList, type Wanted } from './admin-subjec
 import { wordsOfFailure } from './failure-words.ts'
 import { OPERATED, type Operating } from './operating.ts'
 import type { Overview, StreamState } from './overview.ts'
-import { ChangedMeanwhile } from './status.ts'
 import { MOST_REASON, STATUSES, type Status } from './stream.ts'
 import { dateOf, viewOf, type StreamView } from './stream-view.ts'
 import type { KeptStream, Streams } from './streams.ts'
@@ -138,7 +137,7 @@ export async function addStreamPage(
         to: status === 'enabled' ? 'paused' : 'enabled',
         reason: reasonField(shown),
       },
-      verification: status === 'enabled' ? target(call, VERIFICATION, id) : null,
+      verification: status === 'enabled' && !kept.isAsleep ? target(call, VERIFICATION, id) : null,
       removalUri: uri(REMOVAL, { id }),
       subjects: list,
     }
@@ -176,7 +175,8 @@ export async function addStreamPage(
       await operating.setStatus(id, { status, from, ...(reason === '' ? {} : { reason }) })
       return status
     } catch (error) {
-      if (!(error instanceof ChangedMeanwhile)) throw error
+      // Also where its client has lost its scopes.
+      if (!(error instanceof OAuthError) || error.status !== 409) throw error
       return 'changed'
     }
   }

@@ -19,7 +19,7 @@ export interface Operated extends WantedStatus {
   readonly from?: Status | undefined
 }
 
-/** Each throws `not_found` where there is no such stream any more. */
+/** Each throws `not_found` where there is no such stream any more; but for `remove`, `conflict` (409) where it sleeps. */
 export interface Operating {
   /**
    * Its receiver is told (SSF 1.0 §8.1.5). Nobody is told of what is so already, but what waits is sent at once. Throws `ChangedMeanwhile` where its receiver
@@ -39,9 +39,12 @@ export interface OperatingParts {
 }
 
 export function createOperating({ streams, queue, setStatus }: OperatingParts): Operating {
-  async function get(id: string): Promise<Stream> {
+  /** To whom something may be told. */
+  async function getAwake(id: string): Promise<Stream> {
     const kept = await streams.findKept(id)
     if (kept === null) throw notFound('stream')
+    if (kept.isAsleep)
+      throw conflict('the client has neither ssf.read nor ssf.manage: give it one of them first')
     return kept.stream
   }
 
@@ -53,20 +56,20 @@ export function createOperating({ streams, queue, setStatus }: OperatingParts): 
 
   return {
     async setStatus(id, { status, reason, from }) {
-      const had = await get(id)
+      const had = await getAwake(id)
       if (had.status === status) return asItIs(had)
       try {
         return await setStatus(had, { status, reason, from: from ?? had.status }, true)
       } catch (error) {
         if (!(error instanceof ChangedMeanwhile)) throw error
-        const now = await get(id)
+        const now = await getAwake(id)
         // Another operator, or the same form twice.
         if (now.status === status) return asItIs(now)
         throw error
       }
     },
     async verify(id) {
-      const { client } = await get(id)
+      const { client } = await getAwake(id)
       const now = Date.now()
       const event: NewEvent = { type: 'stream.verification_sent', client, details: {} }
       const stream = await streams.change(
@@ -88,13 +91,17 @@ export function createOperating({ streams, queue, setStatus }: OperatingParts): 
       return stream
     },
     async remove(id) {
-      const stream = await get(id)
-      if (!(await streams.delete(stream.client, id))) throw notFound('stream')
-      return stream
+      const kept = await streams.findKept(id)
+      if (kept === null || !(await streams.deleteKept(kept.stream))) throw notFound('stream')
+      return kept.stream
     },
   }
 }
 
 function notEnabled(status: Status): OAuthError {
-  return new OAuthError('conflict', `the stream is ${status}: enable it first`, { status: 409 })
+  return conflict(`the stream is ${status}: enable it first`)
+}
+
+function conflict(description: string): OAuthError {
+  return new OAuthError('conflict', description, { status: 409 })
 }

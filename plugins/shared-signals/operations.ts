@@ -13,7 +13,7 @@ import { wordsOfFailure } from './failure-words.ts'
 import { OPERATED, type Operated, type Operating } from './operating.ts'
 import type { Overview, StreamState } from './overview.ts'
 import { deliveredOf, MOST_REASON, STATUSES, type Stream } from './stream.ts'
-import { originOf } from './stream-view.ts'
+import { ASLEEP, originOf } from './stream-view.ts'
 import type { KeptStream, Streams } from './streams.ts'
 import type { Subjects } from './subjects.ts'
 
@@ -34,6 +34,10 @@ const EventStream = Type.Object(
     client_id: Type.String(),
     status: Type.Enum([...STATUSES]),
     reason: Type.Optional(Type.String({ description: 'Of whoever set the status.' })),
+    asleep: Type.Optional(
+      Type.Boolean({ description: 'True: its app hears nothing, whatever the status is.' }),
+    ),
+    advice: Type.Optional(Type.String({ description: 'Why it sleeps, and what to do about it.' })),
     method: Type.String({ description: 'urn:ietf:rfc:8935 is push, urn:ietf:rfc:8936 poll.' }),
     origin: Type.Optional(
       Type.String({ description: 'Of the address to which events are pushed; in its rest may be a secret.' }),
@@ -175,13 +179,15 @@ export function addOperations(
   })
 }
 
-function toWire({ stream, waiting, waitingSince, failingSince, restsUntil, givenUp, outcomes }: StreamState): Bag {
+function toWire(state: StreamState): Bag {
+  const { stream, isAsleep, waiting, waitingSince, failingSince, restsUntil, givenUp, outcomes } = state
   const origin = originOf(stream)
   return {
     stream_id: stream.id,
     client_id: stream.client,
     status: stream.status,
     ...(stream.reason === undefined ? {} : { reason: stream.reason }),
+    ...(isAsleep ? { asleep: true, advice: inEnglish(ASLEEP) } : {}),
     method: stream.delivery.method,
     ...(origin === null ? {} : { origin }),
     ...(stream.description === undefined ? {} : { description: stream.description }),

@@ -9,6 +9,7 @@ import type { KeptStream } from './streams.ts'
 /** Instants are milliseconds since the epoch. */
 export interface StreamState {
   readonly stream: Stream
+  readonly isAsleep: boolean
   /** 501 stands for more. */
   readonly waiting: number
   /** Null where nothing waits. */
@@ -38,6 +39,7 @@ export function createOverview(fastify: FastifyInstance, queue: Queue): Overview
     ])
     return kept.map((one, at) => ({
       stream: one.stream,
+      isAsleep: one.isAsleep,
       waiting: counts.get(one.stream.id) ?? 0,
       waitingSince: oldest.get(one.stream.id) ?? null,
       ...healthOf(one, states[at]!),

@@ -14,6 +14,8 @@ export interface StreamView {
   name: string
   status: Status
   statusText: Words
+  /** Why its app hears nothing, whatever the status is, and what to do; null where its client may have a stream. */
+  asleep: Words | null
   /** Whoever set the status gave it; null for none. */
   reason: string | null
   /** Where its events are pushed; null where its app asks for them. */
@@ -36,8 +38,12 @@ const STATUS: Readonly<Record<Status, Words>> = {
   disabled: message('Disabled'),
 }
 
+export const ASLEEP = message(
+  'Its client has neither ssf.read nor ssf.manage: the app hears nothing, and nothing is held for it. Give the client one of them, or remove the stream.',
+)
+
 export async function viewOf({ oauth }: FastifyInstance, state: StreamState, href: string): Promise<StreamView> {
-  const { stream, waiting, waitingSince, failingSince, outcomes } = state
+  const { stream, isAsleep, waiting, waitingSince, failingSince, outcomes } = state
   const client = await oauth.findClient(stream.client)
   const failed = failingSince === null ? undefined : outcomes.find(({ done }) => !done)
   return {
@@ -46,7 +52,8 @@ export async function viewOf({ oauth }: FastifyInstance, state: StreamState, hre
     clientId: stream.client,
     name: client === null ? stream.client : faceOf(client).name,
     status: stream.status,
-    statusText: STATUS[stream.status],
+    statusText: isAsleep ? message('Asleep') : STATUS[stream.status],
+    asleep: isAsleep ? ASLEEP : null,
     reason: stream.reason ?? null,
     origin: originOf(stream),
     events: kindsOf(stream),

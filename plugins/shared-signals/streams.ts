@@ -1,6 +1,5 @@
 /** The event streams: one for each client that is a receiver, sealed at rest, and gone with its client. */
 import type { FastifyInstance } from 'fastify'
-import type { Client } from '../../src/doors/client.ts'
 import type { PluginRecord } from '../../src/doors/plugin-records.ts'
 import type { NewEvent } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
@@ -20,6 +19,8 @@ import type { Stream, StreamConfiguration } from './stream.ts'
 export interface KeptStream {
   readonly stream: Stream
   readonly createdAt: number
+  /** Its client has none of the scopes any more: it hears nothing, and nothing is held for it. */
+  readonly isAsleep: boolean
 }
 
 export interface Streams {
@@ -37,10 +38,12 @@ export interface Streams {
   remove(clientId: string): Promise<boolean>
   /** Those of clients that are there and may have one, in no order that says anything. */
   list(): Promise<readonly Stream[]>
-  /** The same with when each was made, by the `client_id`. */
+  /** For operators, by the `client_id`: also those that sleep. */
   listKept(): Promise<readonly KeptStream[]>
   /** By its own id. Null where none of those has it. */
   findKept(id: string): Promise<KeptStream | null>
+  /** As `delete`, also where it sleeps. */
+  deleteKept(stream: Stream): Promise<boolean>
   /**
    * What is left of the stream of a client that is gone, or of one that cannot be read any more. `deletedAt`, by the database's clock in milliseconds since
    * the epoch, is when a client of the name was deleted: this process may not know yet.
@@ -80,8 +83,18 @@ export function createStreams(fastify: FastifyInstance): Streams {
 
   async function read(clientId: string): Promise<PluginRecord<Stream> | null> {
     const record = await readable(hashOf(clientId))
-    return record != null && isTheirs(record, await oauth.findClient(clientId)) ? record : null
+    return record != null && (await isAwake(record)) ? record : null
   }
+
+  /** Null for what a former client of the name had. */
+  async function keptOf({ value: stream, createdAt }: PluginRecord<Stream>): Promise<KeptStream | null> {
+    const client = await oauth.findClient(stream.client)
+    if (client === null || !isOfClient(stream.client, createdAt, client)) return null
+    return { stream, createdAt, isAsleep: !client.scope.some((name) => Object.hasOwn(SCOPES, name)) }
+  }
+
+  const isAwake = async (record: PluginRecord<Stream>): Promise<boolean> =>
+    (await keptOf(record))?.isAsleep === false
 
   /** By its own id, since the client may have another one by now. */
   async function remove(id: string, event?: NewEvent): Promise<boolean> {
@@ -99,8 +112,7 @@ export function createStreams(fastify: FastifyInstance): Streams {
     const record = await readable(hashOf(clientId))
     if (record === null) return
     if (record === undefined) await removeOf(clientId)
-    else if (record.createdAt <= deletedAt || !isTheirs(record, await oauth.findClient(clientId)))
-      await remove(record.value.id)
+    else if (record.createdAt <= deletedAt || !(await isAwake(record))) await remove(record.value.id)
   }
 
   async function removeOf(clientId: string, event?: NewEvent): Promise<boolean> {
@@ -122,17 +134,15 @@ export function createStreams(fastify: FastifyInstance): Streams {
     return { last: rows[PAGE - 1]?.id, found: found.filter((record) => record != null) }
   }
 
-  async function listRecords(): Promise<readonly PluginRecord<Stream>[]> {
+  async function listKept(): Promise<readonly KeptStream[]> {
     const all: PluginRecord<Stream>[] = []
     for (let after: string | undefined = ''; after !== undefined;) {
       const { last, found } = await page(after)
       all.push(...found)
       after = last
     }
-    const theirs = await Promise.all(
-      all.map(async (record) => isTheirs(record, await oauth.findClient(record.value.client))),
-    )
-    return all.filter((_record, at) => theirs[at])
+    const kept = await Promise.all(all.map(keptOf))
+    return kept.filter((one) => one !== null)
   }
 
   async function get(clientId: string, id: string): Promise<PluginRecord<Stream>> {
@@ -174,30 +184,20 @@ export function createStreams(fastify: FastifyInstance): Streams {
       return remove(id, deletionOf(clientId))
     },
     remove: async (clientId) => removeOf(clientId, deletionOf(clientId)),
-    list: async () => (await listRecords()).map(({ value }) => value),
+    list: async () => (await listKept()).filter(({ isAsleep }) => !isAsleep).map(({ stream }) => stream),
     async listKept() {
-      const all = (await listRecords()).map(keptOf)
+      const all = await listKept()
       return all.toSorted((one, other) => (one.stream.client < other.stream.client ? -1 : 1))
     },
     async findKept(id) {
       const record = isStorable(id) ? await orUnreadable(records.find(id)) : null
-      if (record == null || !isTheirs(record, await oauth.findClient(record.value.client))) return null
-      return keptOf(record)
+      return record == null ? null : keptOf(record)
     },
+    deleteKept: async ({ id, client }) => remove(id, deletionOf(client)),
     forget,
   }
 }
 
-function keptOf({ value: stream, createdAt }: PluginRecord<Stream>): KeptStream {
-  return { stream, createdAt }
-}
-
 function deletionOf(client: string): NewEvent {
   return { type: 'stream.deleted', client, details: {} }
-}
-
-/** Of this registration of the client, which may still have one: else it sleeps. */
-function isTheirs({ createdAt, value }: PluginRecord<Stream>, client: Client | null): boolean {
-  if (client === null || !isOfClient(value.client, createdAt, client)) return false
-  return client.scope.some((name) => Object.hasOwn(SCOPES, name))
 }

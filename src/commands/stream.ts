@@ -16,6 +16,7 @@ interface Options {
 }
 
 const NONE = 'No app has a stream of security events.'
+const ASLEEP = '  asleep: its client has neither ssf.read nor ssf.manage'
 /** What is counted no further. */
 const MANY = 501
 
@@ -26,28 +27,38 @@ export function streamCommand(): Command {
   ).action(async ({ json }: Options) =>
     withServer(async ({ recipients }, server) => {
       const { streams, queue } = signalsOf(server)
-      const all = (await streams.list()).toSorted((a, b) => (a.client < b.client ? -1 : 1))
-      const counts = await queue.counts(all.map(({ id }) => id))
-      const clients = all.map(({ client }) => client)
+      const all = await streams.listKept()
+      const counts = await queue.counts(all.map(({ stream }) => stream.id))
+      const clients = all.map(({ stream }) => stream.client)
       const states = await recipients.list(KIND, clients)
-      const failing = new Map(states.map(({ recipient, failingSince }) => [recipient, failingSince]))
-      const listed = all.map((stream) => ({
+      const failures = new Map(states.map(({ recipient, failingSince }) => [recipient, failingSince]))
+      const listed = all.map(({ stream, isAsleep }) => ({
         client_id: stream.client,
         stream_id: stream.id,
         status: stream.status,
         ...(stream.reason === undefined ? {} : { reason: stream.reason }),
+        ...(isAsleep ? { asleep: true } : {}),
         method: stream.delivery.method,
         ...(stream.delivery.endpointUrl === undefined
           ? {}
           : { origin: originOf(stream.delivery.endpointUrl) }),
         events: deliveredOf(stream),
         waiting: counts.get(stream.id) ?? 0,
-        failing_since: stream.delivery.method === PUSH ? dateOf(failing.get(stream.client) ?? null) : null,
+        failing_since: stream.delivery.method === PUSH ? dateOf(failures.get(stream.client) ?? null) : null,
       }))
       const lines = listed.map(
-        ({ client_id: client, status, method, origin = 'polled', waiting, failing_since: since }) => {
+        ({
+          client_id: client,
+          status,
+          asleep = false,
+          method,
+          origin = 'polled',
+          waiting,
+          failing_since: since,
+        }) => {
           const held = waiting >= MANY ? `more than ${MANY - 1} wait` : `${waiting} wait`
-          return `${client}  ${status}  ${origin === 'polled' ? method : origin}  ${held}${since === null ? '' : `  failing since ${since}`}`
+          const failing = since === null ? '' : `  failing since ${since}`
+          return `${client}  ${status}  ${origin === 'polled' ? method : origin}  ${held}${failing}${asleep ? ASLEEP : ''}`
         },
       )
       print(listed, lines.length > 0 ? lines : [NONE], json)
@@ -105,9 +116,9 @@ async function become(
     throw new ConfigError(`--reason has ${MOST_REASON} characters at most, without NUL.`)
   await withServer(async (_oauth, server) => {
     const { streams, operating } = signalsOf(server)
-    const had = await streams.find(client)
-    if (had === null) throw noStream(client)
-    const stream = await operating.setStatus(had.id, { status, reason })
+    const had = (await streams.listKept()).find(({ stream }) => stream.client === client)
+    if (had === undefined) throw noStream(client)
+    const stream = await operating.setStatus(had.stream.id, { status, reason })
     print({ client_id: client, ...statusToWire(stream) }, [`${client} is ${status}: ${said}`], json)
   })
 }

@@ -32,6 +32,12 @@ test('list says whose the streams are, where they go, and what waits; no secret 
   const since = '2026-01-02T03:04:05.000Z'
   expect(await runJson('list')).toMatchObject([{ client_id: 'asking', failing_since: null }, { client_id: 'told', failing_since: since }])
   expect(await run('list')).toBe(`asking  enabled  urn:ietf:rfc:8936  1 wait\ntold  paused  https://told.example  0 wait  failing since ${since}\n`)
+  await server.server.oauth.clients.update('told', { scope: ['read_books'] })
+  expect(await runJson('list')).toMatchObject([{ client_id: 'asking' }, { client_id: 'told', status: 'paused', asleep: true }])
+  const why = 'asleep: its client has neither ssf.read nor ssf.manage'
+  expect(await run('list')).toBe(`asking  enabled  urn:ietf:rfc:8936  1 wait\ntold  paused  https://told.example  0 wait  failing since ${since}  ${why}\n`)
+  const enabled = await runCommandHere(['stream', 'enable', 'told'], server.settings)
+  expect(enabled).toMatchObject({ status: 1, stderr: expect.stringContaining('neither ssf.read nor ssf.manage') })
   const off = await runCommandHere(['stream', 'list'], { ...server.settings, OIDC_SHARED_SIGNALS: 'off' })
   expect(off).toMatchObject({ status: 1, stderr: expect.stringContaining('OIDC_SHARED_SIGNALS is off') })
 }) // prettier-ignore

@@ -298,6 +298,32 @@ test('what is wrong with a form is said at its field, and nothing is done', asyn
   expect(await streams.find('held')).toMatchObject({ status: 'enabled' })
 })
 
+test('of a stream whose client has lost its scopes the list and its page say so and what to do; it can only be removed', async () => {
+  const held = await polled('held')
+  await held('POST', '/verify', { stream_id: (await streams.find('held'))!.id })
+  const before = await pageOf('held')
+  const { id } = (await streams.find('held'))!
+  await oauth.clients.update('held', { scope: ['read_books'] })
+  const why = 'Its client has neither ssf.read nor ssf.manage: the app hears nothing, and nothing is held for it. Give the client one of them, or remove the stream.'
+  const list = (await open('?search=held')).body
+  for (const shown of ['<code>held</code>', 'Asleep', why, `stream?id=${id}`]) expect(list).toContain(shown)
+  const one = await agent.get(`${HOME}/stream?id=${id}`)
+  expect([one.status, one.body]).toEqual([200, expect.stringContaining(why)])
+  for (const form of ['change-status', 'verify']) expect([form, findForm(one, form)]).toEqual([form, undefined])
+  // A page that was open before does nothing.
+  for (const form of ['change-status', 'verify'])
+    expect(doneOn(await agent.submit(before, form))).toContain('Nothing was done')
+  await oauth.clients.update('held', { scope: ['ssf.read'] })
+  expect(await streams.find('held')).toMatchObject({ id, status: 'enabled' })
+  expect((await open('?search=held')).body).not.toContain('Asleep')
+  await oauth.clients.update('held', { scope: ['read_books'] })
+  const removal = await agent.get(`${HOME}/removal?id=${id}`)
+  expect(doneOn(await agent.submit(removal, 'remove-stream'))).toBe('The stream is removed.')
+  expect((await open('?search=held')).body).not.toContain('<code>held</code>')
+  expect(await query(`select from security_events where stream = $1`, [id])).toEqual([])
+  await oauth.clients.update('held', { scope: ['ssf.manage', 'ssf.read'] })
+}) // prettier-ignore
+
 test('who signed in a while ago signs in again before they pause or remove, and finds again what they typed', async () => {
   await polled('held')
   const late = await signedIn(server)

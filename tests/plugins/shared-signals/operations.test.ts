@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts'
 
 const receiver = await startReceiver((_request, response) => response.writeHead(503).end())
 const origin = `http://127.0.0.1:${receiver.port}`
-const NAMES = ['asking', 'down', 'managing', 'other']
+const NAMES = ['asking', 'down', 'managing', 'other', 'lost']
 const server = await startApi(
   { OIDC_SHARED_SIGNALS: 'on', UNSAFE_OUTBOUND_ORIGINS: origin },
   {
@@ -250,4 +250,20 @@ test('what waits and who was removed is counted by an index, however much there 
   expect(text).toContain('removed_subjects_pkey')
   expect(text).not.toContain('Seq Scan')
   for (const table of ['security_events', 'removed_subjects']) await query(`delete from ${table} where stream = any($1)`, [ids])
+}) // prettier-ignore
+
+test('a stream whose client has lost its scopes is listed with why it hears nothing, and can only be removed', async () => {
+  const id = await signals.streamOf(calls['lost']!)
+  await oauth.clients.update('lost', { scope: ['read_books'] })
+  const [listed] = (await seer('GET', '/event-streams?client_id=lost')).body.event_streams
+  expect(listed).toMatchObject({ stream_id: id, status: 'enabled', asleep: true })
+  expect(listed.advice).toMatch(/^Its client has neither ssf.read nor ssf.manage: .* Give the client one of them/)
+  expect((await seer('GET', `/event-streams/${id}`)).body).toEqual(listed)
+  for (const [path, body] of [['status', { status: 'paused' }], ['verification', {}]] as const)
+    expect(await apps('POST', `/event-streams/${id}/${path}`, body)).toMatchObject({
+      status: 409,
+      body: { error: 'conflict', error_description: expect.stringMatching(/neither ssf.read nor ssf.manage/) },
+    })
+  expect((await apps('DELETE', `/event-streams/${id}`)).status).toBe(204)
+  expect((await seer('GET', '/event-streams?client_id=lost')).body.event_streams).toEqual([])
 }) // prettier-ignore
