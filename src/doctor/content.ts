@@ -14,6 +14,7 @@ import { statements as users } from '../store/users.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 import { examineKeyStores } from './key-stores.ts'
 import { examineOthers } from './others.ts'
+import { examineVouching } from './vouching.ts'
 
 export async function examineContent(
   place: Place,
@@ -60,7 +61,7 @@ async function examineStored(
     const sleeping = await sleepingStreams(database)
     if (sleeping !== null) findings.push(warn('shared signals', sleeping))
   }
-  findings.push(...(await examineOthers(database, config)))
+  findings.push(...(await examineVouching(database, config)), ...(await examineOthers(database, config)))
   return findings
 }
 

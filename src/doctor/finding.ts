@@ -3,7 +3,7 @@
 /** What is looked at, in a word or two each: docs/doctor.md says of each what. */
 export const CHECKS = [
   'Node', 'clock', 'settings', 'plugins', 'choices', 'seed file', 'brand', 'embedded PostgreSQL', 'disk', 'database', 'database clock', 'connections',
-  'schema', 'replica', 'distribution', 'signing keys', 'KEYS', 'SECRET_KEY', 'administrator', 'addresses', 'shared signals', 'trusted issuers', 'upstreams', 'mail', 'directory', 'issuer',
+  'schema', 'replica', 'distribution', 'signing keys', 'KEYS', 'SECRET_KEY', 'administrator', 'addresses', 'shared signals', 'token exchange', 'trusted issuers', 'upstreams', 'mail', 'directory', 'issuer',
 ] as const // prettier-ignore
 
 export interface Finding<Check extends string = (typeof CHECKS)[number]> {

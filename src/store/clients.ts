@@ -41,6 +41,13 @@ function listed(table: TableOf): string {
     from ${client.name} c`
 }
 
+/** What of a client decides whether it may be vouched for at other servers, as it is stored. */
+export interface ExchangingRow {
+  readonly clientId: string
+  readonly rules: unknown
+  readonly subjectType: string | null
+}
+
 export const statements = {
   client: statement<ClientRow>('client-find', (table) => {
     const client = table(Client)
@@ -71,6 +78,13 @@ export const statements = {
     const client = table(Client)
     const some = `select from ${client.name} where ${client.column('registrar')} = $1 limit $2`
     return `select count(*)::int as "count" from (${some}) registered`
+  }),
+  /** Those that have rules of `token_exchange`, behind the id $1, at most $2. */
+  exchanging: statement<ExchangingRow>('clients-exchanging', (table) => {
+    const client = table(Client)
+    const [id, metadata] = [client.column('clientId'), client.column('metadata')]
+    return `select ${client.columns('clientId')}, ${metadata} -> 'token_exchange' as "rules", ${metadata} ->> 'subject_type' as "subjectType"
+      from ${client.name} where (${metadata} -> 'token_exchange') is not null and ${id} > $1 order by ${id} limit $2`
   }),
   /** One, where some client may be vouched for at other servers (`audiences` of a rule of its `token_exchange`). */
   vouchedFor: statement<{ vouches: true }>('clients-vouched-for', (table) => {

@@ -1,4 +1,4 @@
-/** `doctor` of trusted issuers and upstreams: whose keys cannot be read now, why, and what to do; as few requests and lines as there may be. */
+/** `doctor` of trusted issuers and upstreams, and of clients that are vouched for at others: whose keys cannot be read now, why, and what to do; as few requests and lines as there may be. */
 import { expect, test } from 'vitest'
 import type { Finding } from '../../src/doctor/finding.ts'
 import { runCommandHere } from '../support/command-here.ts'
@@ -165,3 +165,36 @@ test('of many, a hundred are asked and ten are told', async () => {
   ])
   expect(host.received.length - before).toBe(100)
 })
+
+test.runIf(isThere('latchkey-token-exchange'))(
+  'a client whose rule gives no ID-JAG any more, as it was registered before this version, is named, with why, and what to do',
+  async () => {
+    const audiences = ['https://chat.example']
+    const rule = (more: object) => ({ resources: ['https://chat.example/api'], audiences, ...more })
+    const rules = {
+      another: [rule({ subject_clients: ['web'] })],
+      fine: [rule({ subject_clients: ['fine'] })],
+      pair: [{ subject_clients: ['web'], resources: ['https://api.example'] }, rule({ subject_clients: ['pair'] })],
+      paired: [rule({ subject_clients: ['paired'], audience_client: 'fine' })],
+    }
+    const server = await startServer(
+      {},
+      { seed: { clients: Object.keys(rules).map((client_id) => ({ client_id })) }, database: await createDatabase() },
+    )
+    const { settings } = server
+    expect(await told(settings, 'token exchange')).toEqual([])
+    for (const [id, list] of Object.entries(rules))
+      await server.database.query(`update clients set metadata = metadata || $2::jsonb where client_id = $1`, [
+        id,
+        JSON.stringify({ token_exchange: list, ...(id.startsWith('pair') ? { subject_type: 'pairwise' } : {}) }),
+      ])
+    await server.close()
+    const says = (id: string, why: string) =>
+      `warn "${id}" has a rule by which it gets no ID-JAG any more: token_exchange ${why}. Mend it by \`client update ${id} --token-exchange\`, or at /admin.`
+    expect(await told(settings, 'token exchange')).toEqual([
+      says('another', 'must name the client itself in subject_clients where a rule has audiences'),
+      says('pair', 'must name an audience_client where a rule has audiences and the subject_type is pairwise'),
+    ])
+    expect(await told({ ...settings, WITHOUT: 'latchkey-token-exchange' }, 'token exchange')).toEqual([])
+  },
+) // prettier-ignore

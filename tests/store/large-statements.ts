@@ -113,6 +113,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'changes-expired': [[], REMOVAL],
   'client-find': [['client-1'], 5],
   'clients-vouched-for': [[], 2],
+  'clients-exchanging': [['', 1000], 1000],
   'clients-registered-by': [['registration', 100], 100],
   'clients-search': [['Client', PAGE, '', ''], 2 * PAGE],
   // Each with one secret of theirs.
