@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process'
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
 import { promisify } from 'node:util'
 import { decodeJwt } from 'jose'
 import { Agent, fetch as fetchBy } from 'undici'
@@ -72,6 +73,23 @@ test.skipIf(nginx.absent)('an app proves who it is by its certificate, behind ng
     .replace(/proxy_set_header Client-Cert .*/, elsewhere)
   await startNginx(`${local}${plain}`, port)
 
+  // As MTLS_PORT speaks it: of TLS 1.2 what RFC 9325 §4.2 recommends, and no more (FAPI 2.0 §5.2.2).
+  const spoken = async (suite: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const tls = { port, ca, ciphers: suite, maxVersion: 'TLSv1.2', servername: 'localhost' } as const
+      const socket = connectTls(tls, () => {
+        resolve(socket.getCipher().name)
+        socket.destroy()
+      })
+      socket.once('error', reject)
+    })
+  const ca = await readFile(certificate)
+  expect(await spoken('ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES128-GCM-SHA256')).toContain(
+    'AES128-GCM-SHA256',
+  )
+  for (const suite of ['ECDHE-RSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA256', 'AES128-GCM-SHA256'])
+    await expect(spoken(suite)).rejects.toMatchObject({ code: 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE' })
+
   const env = { ISSUER: server.url, NODE_EXTRA_CA_CERTS: certificate, PATH: process.env['PATH'] }
   const runApp = async () => run(process.execPath, ['reports.mjs'], { cwd: folder, env })
   expect((await runApp()).stdout).toBe('list_books\n')
@@ -91,7 +109,7 @@ test.skipIf(nginx.absent)('an app proves who it is by its certificate, behind ng
   const connect = {
     key: await pem('reports.key'),
     cert: await pem('reports.pem'),
-    ca: await readFile(certificate),
+    ca,
   }
   const dispatcher = new Agent({ connect })
   atEndOfFile(async () => dispatcher.close())
