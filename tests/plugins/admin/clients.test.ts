@@ -71,6 +71,8 @@ test('a secret is shown once, to whom it was made for, and lies nowhere in the c
   const former = server.output().length
   const page = await register(server, agent, 'service', { scope: 'a' })
   const [secret, clientId] = [textOf(page, 'client-secret')!, textOf(page, 'client-id')!]
+  // The first one, as any later one, is named as what it is.
+  expect(/<title>([^<]*)/.exec(page.body)?.[1]).toMatch(/^The secret of /)
   expect(await clients.hasSecret(clientId, secret)).toBe(true)
   expect(textOf(page, 'env')).toContain(`OIDC_CLIENT_SECRET=${secret}`)
   const again = await agent.get(page.url)
