@@ -230,8 +230,19 @@ describe.skipIf(noBrowser)('a second factor', () => {
 
   test('is asked for where an app asks for it, and told in the ID token', async () => {
     const app = await discover(balancer.url, [WEB.client_id, WEB.client_secret])
-    const person = await newPerson()
     const parameters = { redirect_uri: callback, scope: 'openid', acr_values: '2' }
+    // What is wished for is no reason to refuse where no page may be shown (OpenID Connect Core §5.5.1.1).
+    const without = await newPerson()
+    await askFor(app, without, { redirect_uri: callback, scope: 'openid' }, async () => {
+      await signIn(without, ALICE)
+      await without.page.waitForURL(
+        (url) => url.href.startsWith(callback) || url.pathname.startsWith('/interaction'),
+      )
+      if (await without.page.isVisible('#allow')) await without.page.click('#allow')
+    })
+    const answered = await askFor(app, without, { ...parameters, prompt: 'none' })
+    expect((await exchange(app, answered)).claims()).toMatchObject({ acr: '1' })
+    const person = await newPerson()
     const answer = await askFor(app, person, parameters, async () => {
       await signIn(person, ALICE)
       await verify(person, totp((await person.page.textContent('#totp-secret'))!))

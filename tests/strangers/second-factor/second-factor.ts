@@ -42,7 +42,9 @@ export default async function secondFactor(fastify: FastifyInstance): Promise<vo
   oauth.add('assurance', {
     name: NAME,
     async require({ user, request: { parameters } }) {
-      const wished = String(parameters['acr_values'] ?? '').split(' ')
+      // OpenID Connect Core §5.5.1.1: a wish is no reason to refuse where no page may be shown.
+      const isSilent = (parameters['prompt'] as readonly string[] | undefined)?.includes('none')
+      const wished = isSilent === true ? [] : String(parameters['acr_values'] ?? '').split(' ')
       const isRequired = wished.includes('2') || user.roles.includes('admin')
       return isRequired || (await factors.has(user.id)) ? REQUIRED : null
     },
