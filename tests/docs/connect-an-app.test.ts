@@ -116,7 +116,9 @@ function newPerson() {
     const [, csrfToken = ''] = / name="csrfToken" value="([^"]*)"/.exec(one.body) ?? []
     return arrive(await at(one.url).post(new URL(action, one.url).href, { csrfToken }))
   }
-  return { open, submit, press }
+  const post = async (url: string, fields: Record<string, string>): Promise<Page> =>
+    arrive(await at(url).post(url, fields))
+  return { open, submit, press, post }
 }
 
 test.each([
@@ -169,6 +171,21 @@ test('Next.js: the same settings of Auth.js, for a client that is registered for
   expect(next.page).toContain("signIn('latchkey')")
 })
 
+test('Next.js: whoever denies is led to the page with the button, and not to one of Auth.js', async () => {
+  const [pages = ''] = /^ {2}pages: .*$/m.exec(next.auth) ?? []
+  const code = substitute(authJs.code, { '  trustHost: true,': `  trustHost: true,\n${pages}` })
+  const { origin } = await start({ ...authJs, code }, '4000')
+  const { open, submit, post } = newPerson()
+  const { csrfToken } = JSON.parse((await open(`${origin}/auth/csrf`)).body) as { csrfToken: string }
+  const { username, password } = ALICE
+  const asked = await submit(await post(`${origin}/auth/signin/latchkey`, { csrfToken }), 'login', {
+    username,
+    password,
+  })
+  const home = await submit(asked, 'consent', { decision: 'deny' })
+  expect(home).toMatchObject({ status: 200, url: `${origin}/?error=OAuthCallbackError` })
+})
+
 test.skipIf(noBrowser)('oidc-client-ts: a page signs somebody in, and out', async () => {
   const app = createServer((request, response) => {
     const isModule = request.url === '/app.js'
@@ -197,6 +214,9 @@ test.skipIf(noBrowser)('oidc-client-ts: a page signs somebody in, and out', asyn
   await tab.fill('#username', ALICE.username)
   await tab.fill('#password', ALICE.password)
   await tab.click('#sign-in')
+  await tab.click('#deny')
+  await tab.waitForURL(`${origin}/`)
+  await tab.click('text=Sign in with Latchkey')
   await tab.click('#allow')
   await tab.click(`text=Sign out ${ALICE.name}`)
   await tab.click('text=Sign in with Latchkey')
