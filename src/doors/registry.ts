@@ -82,6 +82,11 @@ interface Contribution {
   readonly contribute: (subject: never, document: Bag, call: never) => MaybePromise<Bag | undefined>
 }
 
+/** Of what is registered when the server is ready, or as good as. */
+export function tooLate(what: string): ConfigError {
+  return new ConfigError(`${what} must be registered before the server is ready.`)
+}
+
 export function createDoorRegistry(): DoorRegistry {
   const grants = new Map<string, RegisteredGrant>()
   const dispatched = new Map<keyof Dispatched, Map<string, Dispatched[keyof Dispatched]>>()
@@ -92,7 +97,7 @@ export function createDoorRegistry(): DoorRegistry {
   let closed = false
 
   const assertOpen = (what: string): void => {
-    if (closed) throw new ConfigError(`${what} must be registered before the server is ready.`)
+    if (closed) throw tooLate(what)
   }
 
   function reads({ properties }: TObject): void {

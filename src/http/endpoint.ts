@@ -2,7 +2,7 @@
  * Endpoints that are registered through the door: each gets the same phases and the same refusals. What came in is read, who
  * calls is found out, the handler answers, and nobody stores that. Ours and those of strangers are the same here.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
 import { ConfigError } from '../config.ts'
 import type { Answer } from '../doors/answer.ts'
@@ -10,7 +10,7 @@ import type { Client } from '../doors/client.ts'
 import type { Caller, Endpoint, EndpointCalls, EndpointMethod, Sent } from '../doors/endpoint.ts'
 import type { FailureForm } from '../doors/failure-form.ts'
 import { assertEndpoint } from '../doors/endpoint-shape.ts'
-import type { DoorRegistry } from '../doors/registry.ts'
+import { tooLate, type DoorRegistry } from '../doors/registry.ts'
 import type { Bag } from '../protocol/bag.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import { compileParameters } from '../protocol/parameters.ts'
@@ -78,7 +78,8 @@ export async function createEndpoints(
   function register<P extends TObject, Who extends Caller = 'client'>(endpoint: Endpoint<P, Who>): void {
     assertEndpoint(endpoint)
     const { path, method = 'POST', metadata, caller = 'client' as Who, publicClients = false } = endpoint
-    doors.assertOpen(`The endpoint ${path}`)
+    const what = `The endpoint ${path}`
+    doors.assertOpen(what)
     const isTaken = places.get(path)?.methods.has(method) ?? false
     if (isTaken || named.some((one) => one.metadata === metadata))
       throw new ConfigError(`The endpoint ${path} (${metadata ?? method}) is registered twice.`)
@@ -86,7 +87,12 @@ export async function createEndpoints(
     const { address, methods } = placeOf(endpoint)
     methods.add(method)
     if (metadata !== undefined) named.push({ metadata, path, publicClients })
-    address.serve(method, how)
+    try {
+      address.serve(method, how)
+    } catch (error) {
+      // In an `onReady` of the app around us, which comes before that by which our doors close.
+      throw (error as FastifyError).code === 'AVV_ERR_ROOT_PLG_BOOTED' ? tooLate(what) : error
+    }
   }
 
   return { register, all: () => named }

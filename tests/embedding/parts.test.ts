@@ -176,3 +176,20 @@ test('no demo is seeded, and an app that logs nothing is fine', async () => {
   expect(await server.server.oauth.clients.find('demo-service')).toBeNull()
   expect((await server.get('/books')).status).toBe(404)
 })
+
+test('an endpoint that the app itself registers in its own onReady is refused by name, as all that comes too late', async () => {
+  const late = (app: FastifyInstance): void => {
+    app.addHook('onReady', async () =>
+      app.oauth.registerEndpoint({
+        path: '/late',
+        parameters: Type.Object({}),
+        caller: 'anybody',
+        handle: async () => ({}),
+      }),
+    )
+  }
+  await expect(startForeignApp({ before: late })).rejects.toMatchObject({
+    name: 'ConfigError',
+    message: 'The endpoint /late must be registered before the server is ready.',
+  })
+})
