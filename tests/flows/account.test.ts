@@ -1,6 +1,6 @@
 /** A user who looks after their own account in a browser, and what becomes of the apps and browsers that had it. */
 import { describe, expect, test } from 'vitest'
-import { noBrowser } from '../support/browser.ts'
+import { noBrowser, textOf } from '../support/browser.ts'
 import { newPerson, signIn } from '../support/people.ts'
 import { startServer } from '../support/server.ts'
 import {
@@ -37,7 +37,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await signIn(alice, ALICE)
     await page.click('a[href="/account"]')
     await page.click('nav a[href="/account/apps"]')
-    expect(await page.textContent('main')).toContain('No app has access')
+    expect(await textOf(page, 'main')).toContain('No app has access')
 
     const elsewhere = createUserAgent(server.url, { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0' })
     const sentAway = await tokensIn(elsewhere)
@@ -49,7 +49,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
 
     const signedOut = await tokensIn(elsewhere)
     await page.click('nav a[href="/account/sessions"]')
-    expect(await page.textContent('.rows li:nth-child(2) h2')).toBe('Firefox on Linux')
+    expect(await textOf(page, '.rows li:nth-child(2) h2')).toBe('Firefox on Linux')
     await page.click('#end-1 button')
     await page.waitForURL('**/account/sessions?done=one')
     expect((await elsewhere.get(`${server.url}/account`)).url).toContain('/sign-in?')
@@ -66,6 +66,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     expect(await isAlive(ended)).toBe(false)
 
     await page.click('nav a[href="/account/activity"]')
+    await page.waitForURL('**/account/activity')
     const told = await page.locator('tbody th').allInnerTexts()
     expect(told.slice(0, 2)).toEqual(['You signed in', 'Your password was changed: every session and all access of apps ended'])
     for (const one of ['The access of an app was taken back: web', 'A browser was signed out']) expect(told).toContain(one)

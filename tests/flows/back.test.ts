@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { open, seal } from '../../plugins/interaction/asked.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { newBrowserContext, noBrowser } from '../support/browser.ts'
+import { newBrowserContext, noBrowser, textOf } from '../support/browser.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { createAssertionKey } from '../support/client-assertions.ts'
 import { shownError } from '../support/error-page.ts'
@@ -193,8 +193,7 @@ test.skipIf(noBrowser)('in a browser: sign in, Back, and on to the app', async (
   await page.fill('#password', ALICE.password)
   await page.click('#sign-in')
   await page.click('#allow')
-  await page.locator('#landed').waitFor()
-  expect(await page.textContent('#landed')).toBe('/callback')
+  expect(await textOf(page, '#landed')).toBe('/callback')
   await page.goBack()
   expect(await page.textContent('h1')).toBe('This step is done')
   const button = page.getByRole('link', { name: 'Continue to Local app' })
@@ -204,6 +203,5 @@ test.skipIf(noBrowser)('in a browser: sign in, Back, and on to the app', async (
     expect([width, await button.innerText()]).toEqual([width, 'Continue to Local app'])
   }
   await button.click()
-  await page.locator('#landed').waitFor()
-  expect(await page.textContent('#landed')).toBe('/home')
+  expect(await textOf(page, '#landed')).toBe('/home')
 })

@@ -5,7 +5,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { codeOf } from '../support/authenticator.ts'
-import { noBrowser } from '../support/browser.ts'
+import { noBrowser, textOf } from '../support/browser.ts'
 import { reach } from '../support/keyboard.ts'
 import { linkIn, openMailbox } from '../support/mailbox.ts'
 import { askFor, discover, exchange, newPerson, openCallback, signIn } from '../support/people.ts'
@@ -66,10 +66,10 @@ describe.skipIf(noBrowser)('an account', () => {
     // An authenticator app, and its code where the app demands two factors and there is a password.
     await page.goto(`${url}/account/security`)
     await page.click('#add-totp')
-    const secret = (await page.textContent('#totp-secret'))!
+    const secret = await textOf(page, '#totp-secret')
     await page.fill('#code', codeOf(secret))
     await page.click('#verify')
-    await page.waitForSelector('#recovery-codes')
+    await page.waitForURL('**/account/security/recovery-codes?*')
     const codes = await page.locator('#recovery-codes code').allTextContents()
     await page.click('#done')
     await signOut()

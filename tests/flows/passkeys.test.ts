@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { assertAccessible } from '../support/accessibility.ts'
 import { startBalancer } from '../support/balancer.ts'
 import { spawnBeside } from '../support/beside.ts'
-import { noBrowser } from '../support/browser.ts'
+import { noBrowser, textOf } from '../support/browser.ts'
 import {
   askFor,
   discover,
@@ -127,10 +127,10 @@ describe.skipIf(noBrowser)('a passkey', () => {
     await giveUnknown(person, { cdp, authenticatorId })
     await page.click('#passkey')
     await page.waitForSelector('#login-error')
-    expect(await page.textContent('#login-error')).toContain('sign in with your password')
-    expect(JSON.parse(await page.evaluate(`sessionStorage.getItem('told')`))).toMatchObject({
-      rpId: 'localhost',
-    })
+    expect(await textOf(page, '#login-error')).toContain('sign in with your password')
+    await expect
+      .poll(async () => JSON.parse(await page.evaluate<string>(`sessionStorage.getItem('told')`)) as unknown)
+      .toMatchObject({ rpId: 'localhost' })
     await assertAccessible(page, 'a passkey that is refused')
     await signIn(person, ALICE)
     await page.waitForURL(`${url}/account`)

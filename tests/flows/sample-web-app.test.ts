@@ -1,7 +1,7 @@
 /** The first five minutes: a development start, and its sample web app in a real browser. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { noBrowser } from '../support/browser.ts'
+import { noBrowser, textOf } from '../support/browser.ts'
 import { childrenOf } from '../support/children.ts'
 import { newPerson, signIn } from '../support/people.ts'
 import { spawnServer, type SpawnedServer, type SpawnOptions } from '../support/process.ts'
@@ -40,7 +40,7 @@ async function isServed(address: string): Promise<boolean> {
 
 const demo = await startDemo()
 
-const heading = async (page: Page): Promise<string | null> => page.locator('main h1').textContent()
+const heading = async (page: Page): Promise<string> => textOf(page, 'main h1')
 
 test.skipIf(noBrowser).each([true, false])(
   'in a browser, JavaScript %s: sign in, consent, see claims, call the API, refresh, sign out',
@@ -54,7 +54,7 @@ test.skipIf(noBrowser).each([true, false])(
     expect(await heading(page)).toBe('Sign in to see your books')
     await page.click('#log-in')
     await signIn(person, { username: 'demo', password: demo.password })
-    expect(await page.locator('form#consent').textContent()).toContain(new URL(demo.sample).host)
+    expect(await textOf(page, 'form#consent')).toContain(new URL(demo.sample).host)
     expect(await page.locator('main').textContent()).toContain('Read your books')
     await page.click('#allow')
     await page.waitForURL(`${demo.sample}/`)
@@ -70,11 +70,11 @@ test.skipIf(noBrowser).each([true, false])(
     expect(await page.locator('.books').textContent()).toContain('Solaris')
     await page.click('text=Back to your profile')
     await page.click('#refresh')
-    expect(await page.locator('[role=status]').textContent()).toContain('The tokens are new')
+    expect(await textOf(page, '[role=status]')).toContain('The tokens are new')
     expect(await accessToken.textContent()).not.toBe(before)
 
     await page.click('#log-out')
-    expect(await page.locator('[role=status]').textContent()).toContain('You have signed out')
+    expect(await textOf(page, '[role=status]')).toContain('You have signed out')
     expect(page.url()).toBe(`${demo.sample}/`)
     expect(await page.locator('.steps .what').allTextContents()).toEqual([
       'GET /.well-known/openid-configuration',

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { buildApp } from '../../examples/sample-web-app/app.ts'
 import requireScope from '../../plugins/require-scope/index.ts'
 import { codeOf } from '../support/authenticator.ts'
-import { noBrowser } from '../support/browser.ts'
+import { noBrowser, textOf } from '../support/browser.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { newPerson, signIn } from '../support/people.ts'
 import { basic, bearer } from '../support/requests.ts'
@@ -90,7 +90,7 @@ describe.skipIf(noBrowser || !isThere('latchkey-second-factor'))('the sample app
     await page.waitForURL(`${origin}/`)
     // The password alone was enough so far. The API wants more, so an authenticator app is set up on the way.
     await page.click('text=Show my books')
-    const secret = (await page.textContent('#totp-secret'))!
+    const secret = await textOf(page, '#totp-secret')
     await page.fill('#code', codeOf(secret))
     await page.click('#verify')
     await page.click('#continue')

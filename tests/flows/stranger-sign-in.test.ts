@@ -10,7 +10,7 @@ import * as client from 'openid-client'
 import { describe, expect, test } from 'vitest'
 import { startBalancer } from '../support/balancer.ts'
 import { spawnBeside } from '../support/beside.ts'
-import { noBrowser } from '../support/browser.ts'
+import { noBrowser, textOf } from '../support/browser.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { compile, installStranger, pack } from '../support/packages.ts'
 import {
@@ -195,7 +195,7 @@ describe.skipIf(noBrowser)('a second factor', () => {
     const { page } = person
     await page.goto(`${balancer.url}/admin/users`)
     await signIn(person, ROOT)
-    secret = (await page.textContent('#totp-secret'))!
+    secret = await textOf(page, '#totp-secret')
     for (const path of ['/account', '/admin', '/account/second-factor']) {
       await page.goto(`${balancer.url}${path}`)
       expect(await page.isVisible('#second-factor')).toBe(true)
@@ -215,7 +215,7 @@ describe.skipIf(noBrowser)('a second factor', () => {
     await page.goto(`${balancer.url}/admin`)
     await signIn(person, ROOT)
     await verify(person, used)
-    expect(await page.textContent('#factor-error')).toContain('used already')
+    expect(await textOf(page, '#factor-error')).toContain('used already')
     await page.goto(`${balancer.url}/admin`)
     await page.fill('#code', totp(secret, 1))
     await page.click('#verify')
@@ -245,7 +245,7 @@ describe.skipIf(noBrowser)('a second factor', () => {
     const person = await newPerson()
     const answer = await askFor(app, person, parameters, async () => {
       await signIn(person, ALICE)
-      await verify(person, totp((await person.page.textContent('#totp-secret'))!))
+      await verify(person, totp(await textOf(person.page, '#totp-secret')))
       await person.page.waitForURL(
         (url) => url.href.startsWith(callback) || url.pathname.startsWith('/interaction'),
       )
@@ -281,7 +281,7 @@ describe.skipIf(noBrowser)('a second factor', () => {
     let tries = 0
     for (; tries < 45; tries++) {
       await verify(person, '12345x')
-      if ((await person.page.textContent('#factor-error'))!.includes('too many')) break
+      if ((await textOf(person.page, '#factor-error')).includes('too many')) break
     }
     expect(tries).toBeGreaterThanOrEqual(10)
     expect(tries).toBeLessThan(45)

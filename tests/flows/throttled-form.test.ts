@@ -81,6 +81,8 @@ describe.skipIf(noBrowser)('in a browser', () => {
     const context = await newBrowserContext({ javaScriptEnabled, extraHTTPHeaders: forwarded })
     const page = await context.newPage()
     if (javaScriptEnabled) await page.clock.install()
+    // It stands still but for what the test moves it on.
+    if (javaScriptEnabled) await page.clock.pauseAt(Date.now() + 1000)
     const said = complaintsOf(page)
     await page.goto(`${server.url}/sign-in`)
     const form = await open(SIGN_IN, forwarded)
@@ -89,6 +91,8 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.fill('#password', GUESS)
     await page.click('#sign-in')
     await page.locator('#login-wait').waitFor()
+    // The script that counts has begun.
+    await page.waitForLoadState()
     const text = async () => page.locator('#login-error').innerText()
     const seconds = Number(await page.textContent('#login-wait'))
     return { page, said, text, seconds, form }

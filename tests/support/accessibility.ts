@@ -11,6 +11,8 @@ const RULES_OF_COLOUR = { type: 'rule', values: ['color-contrast', 'link-in-text
 
 /** Light and dark, wide and narrow, with everything open. `name` tells which page it was; `look` sees each in its colours. */
 export async function assertAccessible(page: Page, name: string, look = async () => {}): Promise<void> {
+  // A click is over when the next page begins to come: what is not there yet nobody complains of.
+  await page.waitForLoadState()
   await page.evaluate(axe)
   await page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`)
   // Of two things with one id, a label or a link finds the first.

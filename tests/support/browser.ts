@@ -50,6 +50,12 @@ export function complaintsOf(page: Page): string[] {
   return said
 }
 
+/** What the page says there, once it is whole: a click is over when the next page begins to come. */
+export async function textOf(page: Page, selector: string): Promise<string> {
+  await page.waitForLoadState()
+  return (await page.textContent(selector))!
+}
+
 /** Playwright ends it with this process. */
 async function launch(): Promise<Browser> {
   // Chromium refuses its sandbox to root. With fewer processes it takes a sixth less.

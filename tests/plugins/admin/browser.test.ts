@@ -1,7 +1,7 @@
 /** The administration in a browser: WCAG as far as a program can tell, light and dark, wide and narrow, by keyboard, without scripts. */
 import { describe, expect, test } from 'vitest'
 import { assertAccessible } from '../../support/accessibility.ts'
-import { noBrowser } from '../../support/browser.ts'
+import { noBrowser, textOf } from '../../support/browser.ts'
 import { follow, type } from '../../support/keyboard.ts'
 import { openSignedIn } from '../../support/people.ts'
 import { startServer } from '../../support/server.ts'
@@ -30,11 +30,12 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.fill('#redirect_uris', `${URI}\n/callback`)
     await page.fill('#client_name', 'Typed')
     await page.click('#save')
-    expect(await page.inputValue('#redirect_uris')).toBe(`${URI}\n/callback`)
+    await page.waitForSelector('[role=alert] a')
+    await expect.poll(async () => page.inputValue('#redirect_uris')).toBe(`${URI}\n/callback`)
     await assertAccessible(page, 'new-refused')
     // The form is long: what is wrong is a step away.
     await page.click('[role=alert] a')
-    expect(new URL(page.url()).hash).toBe('#redirect_uris')
+    await expect.poll(() => new URL(page.url()).hash).toBe('#redirect_uris')
     expect(await page.locator('[role=alert] a').allTextContents()).toEqual(['Redirect URIs'])
     // Chromium says so of every status from 400 on.
     expect(said.splice(0)).toEqual([expect.stringContaining('400 (Bad Request)')])
@@ -44,7 +45,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await assertAccessible(page, 'client-long')
     await page.selectOption('#overlap', '3600')
     await page.click('#rotate')
-    expect(await page.textContent('#client-secret')).toMatch(/^lks_/)
+    expect(await textOf(page, '#client-secret')).toMatch(/^lks_/)
     await assertAccessible(page, 'secret')
     expect(said).toEqual([])
     await page.context().close()
@@ -72,8 +73,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.goto(`${server.url}/admin/client?client_id=${'w'.repeat(200)}`)
     await page.click('#rotate')
-    const secret = page.locator('#client-secret')
-    const text = (await secret.textContent())!
+    const text = await textOf(page, '#client-secret')
     /** How many lines it takes, and whether all of it is on the page. */
     const laidOut = async (width: number) => {
       await page.setViewportSize({ width, height: 720 })
@@ -143,6 +143,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     const { page } = await open({ javaScriptEnabled: false })
     await page.goto(`${server.url}/admin/client?client_id=${'w'.repeat(200)}`)
     await page.click('#rotate')
+    await page.waitForURL('**/admin/client/secret?*')
     const selects = await page.evaluate(
       `getComputedStyle(document.getElementById('client-secret')).userSelect`,
     )

@@ -1,7 +1,7 @@
 /** Dashboard, scopes, resources, keys and the audit log in a browser: accessible in every state, by keyboard, without scripts. */
 import { describe, expect, test } from 'vitest'
 import { assertAccessible } from '../../support/accessibility.ts'
-import { noBrowser } from '../../support/browser.ts'
+import { noBrowser, textOf } from '../../support/browser.ts'
 import { follow, pressEnter, reach, type } from '../../support/keyboard.ts'
 import { openSignedIn } from '../../support/people.ts'
 import { startServer } from '../../support/server.ts'
@@ -44,7 +44,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.goto(`${server.url}/admin/resource?${ofResource}`)
     await page.fill('#access_token_lifetime', 'long')
     await page.click('#save')
-    expect(await page.textContent('#access_token_lifetime-error')).toContain('whole number')
+    expect(await textOf(page, '#access_token_lifetime-error')).toContain('whole number')
     await assertAccessible(page, 'resource refused')
     // Chromium says so of every status from 400 on.
     expect(said).toEqual(

@@ -1,7 +1,7 @@
 /** The administration of users in a browser: accessible in every state, by keyboard, without scripts. */
 import { describe, expect, test } from 'vitest'
 import { assertAccessible } from '../../support/accessibility.ts'
-import { noBrowser } from '../../support/browser.ts'
+import { noBrowser, textOf } from '../../support/browser.ts'
 import { follow, pressEnter, type } from '../../support/keyboard.ts'
 import { newPerson, openSignedIn } from '../../support/people.ts'
 import { startServer } from '../../support/server.ts'
@@ -33,12 +33,12 @@ describe.skipIf(noBrowser)('in a browser', () => {
       await assertAccessible(page, name)
     }
     await page.click('#make-password-link button')
-    const link = (await page.textContent('#password-link'))!
+    const link = await textOf(page, '#password-link')
     await assertAccessible(page, 'link')
     expect(said).toEqual([])
     await page.goto(`${server.url}/admin/user?id=${(await users.find(ROOT.username))!.id}`)
     await page.click('#disable button')
-    expect(await page.textContent('#refused')).toContain('last administrator')
+    expect(await textOf(page, '#refused')).toContain('last administrator')
     await assertAccessible(page, 'refused')
     await page.goto(link)
     await assertAccessible(page, 'set password')

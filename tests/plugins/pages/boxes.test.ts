@@ -36,6 +36,7 @@ describe.skipIf(noBrowser)('boxes', () => {
     await page.fill('#password', 'a wrong one')
     await page.click('#sign-in')
     await page.locator('#login-error').waitFor()
+    await page.waitForLoadState()
     const seen = new Map<string, Box>([['alert', await page.evaluate<Box>(BOX('alert'))]])
     await page.fill('#password', ROOT.password)
     await page.click('#sign-in')

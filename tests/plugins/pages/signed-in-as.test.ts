@@ -1,7 +1,7 @@
 /** Who is signed in, at the top of their pages, and signing out there (design of the pages: `form#sign-out-form`). */
 import { describe, expect, test } from 'vitest'
 import { OAuthError } from '../../../src/protocol/errors.ts'
-import { newBrowserContext, noBrowser } from '../../support/browser.ts'
+import { newBrowserContext, noBrowser, textOf } from '../../support/browser.ts'
 import { createDatabase } from '../../support/database.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '../../support/database-proxy.ts'
 import { shownError } from '../../support/error-page.ts'
@@ -183,8 +183,8 @@ describe.skipIf(noBrowser)('in a browser', () => {
       await page.fill('#username', person.username)
       await page.fill('#password', person.password)
       await page.click('#sign-in')
-      const [name, button] = [page.locator('#signed-in-as'), page.locator('#sign-out-here')]
-      expect(await name.textContent()).toBe(person.username)
+      expect(await textOf(page, '#signed-in-as')).toBe(person.username)
+      const button = page.locator('#sign-out-here')
       const box = (await button.boundingBox())!
       expect(box.height).toBeGreaterThanOrEqual(44)
       expect(box.x).toBeGreaterThanOrEqual(0)

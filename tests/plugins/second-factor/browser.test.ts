@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { assertAccessible } from '../../support/accessibility.ts'
 import { codeOf } from '../../support/authenticator.ts'
-import { noBrowser } from '../../support/browser.ts'
+import { noBrowser, textOf } from '../../support/browser.ts'
 import { newPerson, openSignedIn, signIn } from '../../support/people.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, authorizationUrl, BOB, SEED } from '../../support/sign-in.ts'
@@ -26,7 +26,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.click('#verify')
     await page.waitForSelector('#factor-error')
     await assertAccessible(page, 'authenticator, refused')
-    const secret = (await page.textContent('#totp-secret'))!
+    const secret = await textOf(page, '#totp-secret')
     await page.fill('#code', codeOf(secret))
     await page.click('#verify')
     await page.waitForSelector('#recovery-codes')
@@ -64,7 +64,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
   test('who has guessed too often sees the seconds run down, and then tries again', async () => {
     const own = await openSignedIn(`${server.url}/account/security`, DORA)
     await own.page.click('#add-totp')
-    await own.page.fill('#code', codeOf((await own.page.textContent('#totp-secret'))!))
+    await own.page.fill('#code', codeOf(await textOf(own.page, '#totp-secret')))
     await own.page.click('#verify')
     await own.page.waitForSelector('#recovery-codes')
 
@@ -77,8 +77,9 @@ describe.skipIf(noBrowser)('in a browser', () => {
       await page.fill('#code', '000000')
       await page.click('#verify')
       await page.waitForSelector('#factor-error')
+      await page.waitForLoadState()
     }
-    const seconds = Number(await page.textContent('#factor-wait'))
+    const seconds = Number(await textOf(page, '#factor-wait'))
     expect(seconds).toBeGreaterThan(0)
     // The script that counts runs once the page is read to its end.
     await expect.poll(async () => page.isDisabled('#verify')).toBe(true)
@@ -98,7 +99,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     const { page } = person
     await page.goto(asked)
     await signIn(person, user)
-    const secret = (await page.textContent('#totp-secret'))!
+    const secret = await textOf(page, '#totp-secret')
     if (javaScriptEnabled) await assertAccessible(page, 'set up on the way')
     await page.fill('#code', codeOf(secret))
     await page.press('#code', 'Enter')

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { assertAccessible } from '../../support/accessibility.ts'
 import { asksForFactor, codeOf, setUpFactor } from '../../support/authenticator.ts'
-import { noBrowser } from '../../support/browser.ts'
+import { noBrowser, textOf } from '../../support/browser.ts'
 import { newPerson, signIn } from '../../support/people.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, goThrough, SEED } from '../../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
@@ -195,6 +195,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await assertAccessible(page, 'another way')
     await page.click('#another-way')
     await page.waitForSelector('#code[autocomplete=one-time-code]')
+    await page.waitForLoadState()
     expect(await page.locator('#passkey').count()).toBe(0)
     await page.click('#another-way')
     await isThere(true)
@@ -214,9 +215,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await signIn(person, FELIX)
     await page.click('#another-way')
     await page.waitForSelector('#second-factor')
-    expect(await page.textContent('main')).toContain(
-      'A passkey needs JavaScript, which is off in this browser.',
-    )
+    expect(await textOf(page, 'main')).toContain('A passkey needs JavaScript, which is off in this browser.')
     expect(await page.isVisible('#passkey')).toBe(false)
     await page.click('#another-way')
     await page.fill('#code', codeOf(secret))

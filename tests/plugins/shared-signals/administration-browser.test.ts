@@ -1,7 +1,7 @@
 /** The pages of streams in a browser: accessible in every state, and done by keyboard without scripts. @needs latchkey-shared-signals, latchkey-admin */
 import { describe, expect, test } from 'vitest'
 import { assertAccessible } from '../../support/accessibility.ts'
-import { noBrowser } from '../../support/browser.ts'
+import { noBrowser, textOf } from '../../support/browser.ts'
 import { follow, pressEnter, type } from '../../support/keyboard.ts'
 import { openSignedIn } from '../../support/people.ts'
 import { startServer } from '../../support/server.ts'
@@ -72,7 +72,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.goto(`${home}/stream?id=${wide}`)
     await page.fill('#reason', 'x'.repeat(1001))
     await page.click('#change')
-    expect(await page.textContent('#reason-error')).toContain('1,000 characters at most')
+    expect(await textOf(page, '#reason-error')).toContain('1,000 characters at most')
     await assertAccessible(page, 'refused')
     await page.context().close()
   })

@@ -194,6 +194,7 @@ test.skipIf(noBrowser)(
       await page.goto(`${server.url}/account`)
       await page.click('#upstream-corp')
       await signIn(person, ALICE)
+      await page.waitForSelector('#allow, #signed-in-as')
       if (await page.isVisible('#allow')) await page.click('#allow')
       await page.waitForURL(`${server.url}/account`)
       await page.click('#sign-out-here')

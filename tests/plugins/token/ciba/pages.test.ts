@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { assertAccessible } from '../../../support/accessibility.ts'
-import { complaintsOf, newBrowserContext, noBrowser } from '../../../support/browser.ts'
+import { complaintsOf, newBrowserContext, noBrowser, textOf } from '../../../support/browser.ts'
 import { ask, CIBA_SEED, CIBA_SETTINGS, pageOf, poll } from '../../../support/ciba.ts'
 import { startServer } from '../../../support/server.ts'
 import { ALICE } from '../../../support/sign-in.ts'
@@ -26,6 +26,7 @@ test.skipIf(noBrowser).each([true, false])(
       await ask(server, { binding_message: 'x'.repeat(100) }),
     ]
     const fits = async (): Promise<void> => {
+      await page.waitForLoadState()
       await page.setViewportSize(narrow)
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(narrow.width)
     }
@@ -34,7 +35,7 @@ test.skipIf(noBrowser).each([true, false])(
     await page.fill('#username', ALICE.username)
     await page.fill('#password', ALICE.password)
     await page.click('#sign-in')
-    expect(await page.textContent('#binding-message')).toBe('Pay 100.00 € to Book-Shop W4SCT')
+    expect(await textOf(page, '#binding-message')).toBe('Pay 100.00 € to Book-Shop W4SCT')
     await fits()
     if (javaScriptEnabled) await assertAccessible(page, 'the approval')
     await page.goto(pageOf(server, second))
@@ -46,7 +47,7 @@ test.skipIf(noBrowser).each([true, false])(
     await page.goto(`${server.url}/account/security`)
     await page.fill('#approval-code', 'Pflaume')
     await page.click('#approval-code-form button')
-    expect(await page.textContent('#approval-code-done')).toContain('The code is set.')
+    expect(await textOf(page, '#approval-code-done')).toContain('The code is set.')
     await fits()
     if (javaScriptEnabled) await assertAccessible(page, 'security')
     await page.click('#remove-approval-code')
