@@ -93,6 +93,8 @@ test('a sign-in and what it leads to are told; what is tried in vain is not', as
 test('what is not taken comes again, as the same, and from any process; in the middle of a rotation by both secrets', async () => {
   const server = await start(`${origin}/again ${SECOND} ${FIRST} user.registered`)
   await startBeside(server)
+  // Those of SEED_FILE are told, too.
+  await until(() => expect(toldAt('/again')).toHaveLength(SEED.users.length))
   answers.set('/again', [500, 302])
   const { id } = await server.server.oauth.users.create({ username: 'again' })
   const came = () => receiver.received.filter(({ url, body }) => url === '/again' && body.includes(id))
