@@ -13,7 +13,7 @@ import { insertAccessToken, OPAQUE } from './tokens.ts'
 
 export type AuthorizationCodeRow = Pick<
   AuthorizationCode,
-  'clientId' | 'subject' | 'redirectUri' | 'codeChallenge' | 'granted' | 'proof' | 'createdAt'
+  'clientId' | 'subject' | 'redirectUri' | 'codeChallenge' | 'granted' | 'proof' | 'createdAt' | 'spentAt'
 >
 
 const CODE = {
@@ -59,7 +59,7 @@ export const statements = {
     'authorization-code-find',
     (table) => {
       const code = table(AuthorizationCode)
-      return `select ${code.columns('clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted', 'proof', 'createdAt')}
+      return `select ${code.columns('clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted', 'proof', 'createdAt', 'spentAt')}
       from ${code.name} where ${code.column('authorizationId')} = $1 and ${code.column('hash')} = $2`
     },
     'with readers',

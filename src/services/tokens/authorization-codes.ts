@@ -88,7 +88,7 @@ export interface AuthorizationCodesOptions {
 /** @internal */
 export function createAuthorizationCodes(options: AuthorizationCodesOptions): AuthorizationCodes {
   const { database, lifetime, endReplayed, refreshTokens, owed, spendArtifact, artifactOf } = options
-  const spend = createCodeRedemption(refreshTokens, owed)
+  const spend = createCodeRedemption(database.query, refreshTokens, owed)
   /** What is noted at the sessions. */
   const joined = createBoundedCache<true>(MOST_JOINED)
   const lifetimeFor = ({ metadata }: Client): number =>

@@ -1,6 +1,7 @@
 /** How an authorization code is spent: by one statement that takes it away and stores its Authorization with its tokens. */
-import { hashOf } from '../../protocol/handle.ts'
+import { hashOf, parseHandle } from '../../protocol/handle.ts'
 import { statements } from '../../store/authorization-codes.ts'
+import type { Query } from '../../store/statement.ts'
 import type { Owed } from './owed.ts'
 import { opaqueRow, type RedeemableSpend } from './redemption.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
@@ -9,7 +10,14 @@ import { toRow } from './stored-authorization.ts'
 /** What of `Granted.spends` stands for this code. */
 export type SpendCode = (code: string) => RedeemableSpend
 
-export function createCodeRedemption(refreshes: RefreshTokens, owed: Owed<string>): SpendCode {
+export function createCodeRedemption(query: Query, refreshes: RefreshTokens, owed: Owed<string>): SpendCode {
+  /** Whether it is there still, which it is not once it was used: it came too late. */
+  async function isUnused(code: string): Promise<boolean> {
+    const { authorizationId, hash } = parseHandle(code)!
+    const [row] = await query(statements.find, [authorizationId, hash])
+    return row !== undefined && row.spentAt === null
+  }
+
   return (code) => ({
     kind: 'authorization_code',
     handle: code,
@@ -34,7 +42,7 @@ export function createCodeRedemption(refreshes: RefreshTokens, owed: Owed<string
         try {
           for (const successor of tokens)
             if ((await refreshes.find(successor))?.use === 'current') return { successor }
-          return 'replayed'
+          return (await isUnused(code)) ? 'expired' : 'replayed'
         } catch (error) {
           owed.owe(code, tokens)
           throw error

@@ -79,6 +79,11 @@ describe('a code is bound', () => {
     const right = await exchangeAs(server, client, code, { code_verifier: verifier })
     const isGone = broken.includes('spent') || broken.includes('expiry')
     expect(right).toMatchObject(isGone ? REFUSED : { status: 200 })
+    // One that came too late was never used: nobody is told of a thief.
+    const told = (await server.server.oauth.audit.list({ type: 'authorization.replayed' })).events
+    const id = Buffer.from(code, 'base64url').toString('hex', 0, 16)
+    const replays = told.filter(({ details }) => JSON.stringify(details).replaceAll('-', '').includes(id))
+    expect(replays.length > 0).toBe(broken.includes('spent'))
   })
 
   test('to its time: OIDC_CODE_EXPIRE', async () => {
