@@ -11,6 +11,7 @@ import { isMailAddress, NO_MAIL_ADDRESS } from '../../src/protocol/mail-address.
 import { message, type Words } from '../../src/protocol/message.ts'
 import { compileParameters } from '../../src/protocol/parameters.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { sixDigits } from '../../src/protocol/typed-code.ts'
 import { usernameKey } from '../../src/protocol/username.ts'
 import { readHere } from '../mail/read-here.ts'
 import { verifiedAddressOf } from '../mail/verified-address-of.ts'
@@ -152,10 +153,9 @@ export async function addSignIn(fastify: FastifyInstance, codes: MailCodes, send
     typed: string,
     call: BrowserCall,
   ): Promise<{ proof: Proof } | RefusalPage | typeof NONE> {
-    const digits = typed.normalize('NFKC').replaceAll(/[\s\p{Pd}]/gu, '')
+    const digits = sixDigits(typed)
     const before = codeOf(asked)
-    const isCode = /^\d{6}$/.test(digits)
-    if (!isCode) return before === null ? NONE : codePage(before, call, { error: NOT_SIX }, 400)
+    if (digits === null) return before === null ? NONE : codePage(before, call, { error: NOT_SIX }, 400)
     // What was noted of it, once somebody has signed in by it, is that alone.
     if (before === null) return (await proofAgain(asked, digits)) ?? NONE
     try {

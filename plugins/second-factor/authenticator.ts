@@ -3,6 +3,7 @@
  * secret is encrypted at rest, and each code is good once, over all processes.
  */
 import type { NewEvent } from '../../src/events.ts'
+import { sixDigits } from '../../src/protocol/typed-code.ts'
 import { UnreadableError } from '../../src/services/keys/secret-box.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 
@@ -142,9 +143,10 @@ export async function addressOf(secret: string, issuer: string, username: string
 
 /** The step of time whose code it is; null for none of now. */
 async function stepOf(secret: string, code: string): Promise<number | null> {
+  const token = sixDigits(code)
+  if (token === null) return null
   const { Secret, TOTP } = await import('otpauth')
   const now = Date.now()
-  const token = code.replaceAll(/\s/g, '')
   const delta = TOTP.validate({
     ...TERMS,
     token,

@@ -1,6 +1,7 @@
 /** Recovery codes: ten, for who has lost the factor. Each is good once; what is stored are their hashes, encrypted. */
 import { hash, randomBytes } from 'node:crypto'
 import { isSameHash } from '../../src/protocol/handle.ts'
+import { plainCode } from '../../src/protocol/typed-code.ts'
 import { UnreadableError } from '../../src/services/keys/secret-box.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 import { setSole } from '../../src/services/users/sole-record.ts'
@@ -84,7 +85,9 @@ function newCode(): string {
 
 /** However it was typed. */
 function hashOf(userId: string, code: string): string {
-  const letters = code.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
+  const letters = plainCode(code)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '')
   const plain = letters.replaceAll('o', '0').replaceAll(/[il]/g, '1')
   return hash('sha256', `recovery code\0${userId}\0${plain}`, 'base64url')
 }

@@ -1,5 +1,6 @@
 /** The code that people read on a device and type elsewhere (RFC 8628 §6.1): 34.5 bits, so tries are limited. */
 import { randomInt } from 'node:crypto'
+import { plainCode } from '../../../../src/protocol/typed-code.ts'
 
 /** No vowels, so that no words come of it, and nothing that looks like a digit. */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ'
@@ -28,10 +29,8 @@ export function displayUserCode(userCode: string): string {
 
 /** What was typed as it is stored, whatever its case, dashes and spaces; null for what cannot be a code. */
 export function normalizeUserCode(typed: string): string | null {
-  const letters = typed
-    .normalize('NFKC')
+  const letters = plainCode(typed)
     .toUpperCase()
-    .replaceAll(/[\s\p{Pd}]/gu, '')
     .replaceAll(/[12568IU]/g, (character) => LOOK_ALIKES[character]!)
   return USER_CODE.test(letters) ? letters : null
 }
