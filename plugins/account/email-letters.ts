@@ -1,13 +1,12 @@
-/** The mails to an address that somebody says is theirs. Neither holds anything that they could have written themselves but their name. */
+/** The mails to an address that somebody says is theirs. Neither holds anything that they have written themselves, also not the name that they chose. */
 import { message } from '../../src/protocol/message.ts'
 import type { Letter } from '../mail/letters.ts'
 
-export function confirmLetter(username: string, issuer: string, href: string): Letter {
+export function confirmLetter(issuer: string, href: string): Letter {
   return {
     subject: message('Confirm your email address'),
     paragraphs: [
       message('Somebody gave this address as that of their account at {host}.', { host: hostOf(issuer) }),
-      message('Account: {username}', { username }),
       message('The link is good for a day, and works once.'),
     ],
     button: { text: message('Confirm this address'), href },

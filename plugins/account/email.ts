@@ -62,7 +62,7 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
       if (owner !== null && owner.id !== id)
         return fastify.letters.send(email, takenLetter(oauth.issuer), await readerOf(fastify, owner))
       const href = `${oauth.issuer}${CONFIRM_EMAIL}?token=${token}`
-      const letter = confirmLetter(user.username, oauth.issuer, href)
+      const letter = confirmLetter(oauth.issuer, href)
       return fastify.letters.send(email, letter, await readerOf(fastify, user, locales))
     },
   })

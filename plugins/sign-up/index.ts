@@ -92,7 +92,7 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
       const user = await oauth.users.findByEmail(asked.email)
       const letter =
         user === null
-          ? confirmLetter(asked.username, oauth.issuer, await signUps.make(asked))
+          ? confirmLetter(oauth.issuer, await signUps.make(asked))
           : existingLetter(user.username, oauth.issuer, pages.places.signIn())
       return letters.send(asked.email, letter, await language.readerOf(user ?? NOBODY, locales))
     },

@@ -4,13 +4,12 @@ import type { Letter } from '../mail/letters.ts'
 import { leadingTo } from '../pages/places.ts'
 import { CONFIRM } from './confirmation.ts'
 
-/** `token` is that of the link. */
-export function confirmLetter(username: string, issuer: string, token: string): Letter {
+/** `token` is that of the link. The name is not in it: a stranger has chosen it, and could write to anybody by it. */
+export function confirmLetter(issuer: string, token: string): Letter {
   return {
     subject: message('Confirm your email address'),
     paragraphs: [
       message('Somebody asked for an account at {host} with this address.', { host: new URL(issuer).host }),
-      message('User name: {username}', { username }),
       message('The link is good for a day, and works once.'),
     ],
     button: { text: message('Confirm your address'), href: `${issuer}${CONFIRM}?token=${token}` },

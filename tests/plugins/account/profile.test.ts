@@ -168,10 +168,7 @@ describe('the email address', () => {
       expect([elsewhere.status, elsewhere.body]).toEqual([200, expect.not.stringContaining('new.example')])
       expect(await claimsOf()).toMatchObject({ email: ALICE.email, email_verified: true })
       const { subject, text } = await mailbox.next('alice@new.example', 'Confirm your email address')
-      expect([subject, text]).toEqual([
-        'Confirm your email address',
-        expect.stringContaining('Account: alice'),
-      ])
+      expect([subject, text]).toEqual(['Confirm your email address', expect.not.stringContaining('alice')])
       const link = linkIn({ text })
       // Also with another browser; and opening it does nothing.
       const other = createUserAgent(server.url)

@@ -150,7 +150,10 @@ test('known and unknown addresses get the same answer by the same statements; th
   const existing = await mailbox.next('Known@example.com', 'You have an account already')
   expect(existing.text).toContain('Account: known')
   expect(linkIn(existing)).toBe(`${server.url}/sign-in`)
-  expect((await mailbox.next('unkno@example.com')).subject).toBe(CONFIRM)
+  const confirming = await mailbox.next('unkno@example.com')
+  expect(confirming.subject).toBe(CONFIRM)
+  // What a stranger has written goes to nobody.
+  expect(confirming.text + confirming.html).not.toMatch(/\bknown\b/)
   expect(await oauth.users.find('somebody')).toBeNull()
 })
 
