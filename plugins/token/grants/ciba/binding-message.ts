@@ -5,8 +5,11 @@ import { OAuthError } from '../../../../src/protocol/errors.ts'
 const LONGEST = 100
 /** On one line, and nothing that no keyboard types: what could reorder, hide or break what is around it. */
 const PLAIN = /^[\p{L}\p{M}\p{N}\p{Sc} .,:;!?'’"()+\-–—/#&%@*=_°·…]+$/u
-/** Nothing that a reader of mails makes a link of, as of `evil.example/pay`. */
-const LINK = /:\/\/|www\.|\p{L}[\p{L}\p{N}-]*\.\p{L}{2,}/iu
+/** Nothing that a reader of mails makes a link of, as of `evil.example/pay`, `1688.com` or `हिन्दी.com`. */
+const LINK = /:\/\/|www\.|[\p{L}\p{M}\p{N}-]\.\p{L}[\p{L}\p{M}]/iu
+const BYTE = '(?:25[0-5]|2[0-4]\\d|1?\\d?\\d)'
+/** As of `192.0.2.1/x`; amounts and days have fewer numbers, or greater ones. */
+const IPV4 = new RegExp(`(?<![\\d.])${BYTE}(?:\\.${BYTE}){3}(?!\\.?\\d)`)
 /** Marks that would grow over the lines around. */
 const PILE = /\p{M}{4}/u
 
@@ -15,7 +18,9 @@ export function parseBindingMessage(text: string | undefined): string | undefine
   if (text === undefined) return undefined
   const message = text.normalize('NFC').trim()
   if (message.length > LONGEST) throw refused(`binding_message must have ${LONGEST} characters at most`)
-  if (!PLAIN.test(message) || LINK.test(message) || PILE.test(message))
+  // Browsers take letters and digits of another width for these.
+  const read = message.normalize('NFKC')
+  if (!PLAIN.test(message) || LINK.test(read) || IPV4.test(read) || PILE.test(message))
     throw refused('binding_message must be letters, digits and common punctuation, and no address of a page')
   return message
 }

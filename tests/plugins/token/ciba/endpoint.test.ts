@@ -197,6 +197,12 @@ describe('what is asked', () => {
     [{ binding_message: 'see https://evil.example' }, 'invalid_binding_message'],
     [{ binding_message: 'see www.evil.example' }, 'invalid_binding_message'],
     [{ binding_message: 'see evil.example/pay' }, 'invalid_binding_message'],
+    [{ binding_message: 'Pay at 1688.com/win now' }, 'invalid_binding_message'],
+    [{ binding_message: 'हिन्दी.com/pay' }, 'invalid_binding_message'],
+    [{ binding_message: 'pay.भारत' }, 'invalid_binding_message'],
+    [{ binding_message: 'see 192.0.2.1/x' }, 'invalid_binding_message'],
+    [{ binding_message: 'see １９２.0.2.1' }, 'invalid_binding_message'],
+    [{ binding_message: 'see evil-.example' }, 'invalid_binding_message'],
     [{ binding_message: `pile${'\u0316'.repeat(4)}` }, 'invalid_binding_message'],
     [{ binding_message: '<b>' }, 'invalid_binding_message'],
     [{ binding_message: 'zero\u200Bwidth' }, 'invalid_binding_message'],
@@ -205,13 +211,16 @@ describe('what is asked', () => {
     expect(await call(server, { ...good, ...form })).toMatchObject(invalid(error))
   })
 
-  test.each(['W4SCT', 'Pay 100.00 € to Book-Shop, no. 4711/2', 'Bestätigen Sie: 品川 7?'])(
-    'a binding message may be %s',
-    async (binding_message) => {
-      await ask(server, { binding_message })
-      await forget()
-    },
-  )
+  test.each([
+    'W4SCT',
+    'Pay 100.00 € to Book-Shop, no. 4711/2',
+    'Bestätigen Sie: 品川 7?',
+    'Order 17.03.2026, v1.2.',
+    'Rp 1.234.567.890, हिन्दी. 25.000.000.000 ₫',
+  ])('a binding message may be %s', async (binding_message) => {
+    await ask(server, { binding_message })
+    await forget()
+  })
 
   test('expires when the client says, and no later than the server does', async () => {
     for (const [requested_expiry, expires_in] of [['1', 1], ['599', 599], ['601', 600], ['999999999', 600]] as const) {
