@@ -1,16 +1,15 @@
 /** User names: which texts may be one, and the one form in which they are compared. */
 import { type Message, reason } from './message.ts'
+import { isHiding, isUnseen } from './unseen.ts'
 
 const MAX_LENGTH = 256
-/** What is there and not seen. */
-const HIDDEN = /[\p{Default_Ignorable_Code_Point}\u2800]/u
-/** What leaves nothing to see, nor to click on, where it is all that there is. */
-const UNSEEN = /[\s\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu
+/** Spaces that look like one space of a keyboard, or like none. */
+const OTHER_SPACES = /(?! )\p{Zs}| {2}/u
 
 /** Why this cannot be a user name, in words to follow "username"; undefined when it can. */
 export function usernameProblem(username: unknown): Message | undefined {
   if (typeof username !== 'string') return reason('must be a text')
-  if (username.replaceAll(UNSEEN, '') === '') return reason('must not be empty')
+  if (isUnseen(username)) return reason('must not be empty')
   if (username.length > MAX_LENGTH) return reason('must have {max} characters at most', { max: MAX_LENGTH })
   if (!username.isWellFormed() || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(username))
     return reason('must not hold control characters or broken Unicode')
@@ -19,10 +18,11 @@ export function usernameProblem(username: unknown): Message | undefined {
 
 /** The same of a name that strangers choose themselves: it must not look like somebody else's by what nobody sees (RFC 8264 §9.13). */
 export function chosenUsernameProblem(username: string): Message | undefined {
-  const isHiding = HIDDEN.test(username)
-  return (
-    usernameProblem(username) ?? (isHiding ? reason('must not hold characters that nobody sees') : undefined)
-  )
+  const problem = usernameProblem(username)
+  if (problem !== undefined) return problem
+  if (isHiding(username)) return reason('must not hold characters that nobody sees')
+  if (OTHER_SPACES.test(username.trim())) return reason('must have single spaces only')
+  return undefined
 }
 
 /**

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { inEnglish } from '../../src/protocol/message.ts'
-import { usernameKey, usernameProblem } from '../../src/protocol/username.ts'
+import { chosenUsernameProblem, usernameKey, usernameProblem } from '../../src/protocol/username.ts'
 
 test.for([
   ['ALICE', 'alice'],
@@ -47,6 +47,24 @@ test.for<[unknown, RegExp]>([
 test.for(['a', '\u202ealice', 'zero\u200bwidth', '🙂', 'a'.repeat(256)])('%j is one', (username) => {
   expect(usernameProblem(username)).toBeUndefined()
 })
+
+test.each([
+  ['al\u200bice', /nobody sees/],
+  ['alice\ufff9', /nobody sees/],
+  ['\u0600alice', /nobody sees/],
+  ['alice  liddell', /single spaces/],
+  ['alice\u00a0liddell', /single spaces/],
+  ['alice\u3000liddell', /single spaces/],
+  ['alice \u2009liddell', /single spaces/],
+  ['\ufff9', /empty/],
+])('%j is nobody’s to choose: it looks like another one', (username, why) => {
+  expect(inEnglish(chosenUsernameProblem(username)!)).toMatch(why)
+})
+
+test.each(['alice liddell', ' alice ', 'María José de la Cruz', 'علي', '爱丽丝', 'ali-ce_1'])(
+  '%j may be chosen',
+  (username) => expect(chosenUsernameProblem(username)).toBeUndefined(),
+)
 
 test('the lookup form is its own lookup form, and what a database can hold', () => {
   fc.assert(
