@@ -8,6 +8,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import type { RelyingParty } from '../../src/protocol/relying-party.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { isUnseen } from '../../src/protocol/unseen.ts'
 import { isFresh } from '../sign-in.ts'
 import { kindOf } from './authenticators.ts'
 import { creationOptions, verifyAttestation } from './ceremonies.ts'
@@ -176,7 +177,7 @@ export async function addSecurity(
     async submit({ id = '', name = '' }, call) {
       const { userId } = area.assertGenuine(call, PATHS.rename, id)
       const wanted = name.trim().normalize('NFC')
-      const isName = wanted !== '' && Array.from(wanted).length <= NAME_LENGTH && !/\p{C}/u.test(wanted)
+      const isName = !isUnseen(wanted) && Array.from(wanted).length <= NAME_LENGTH && !/\p{C}/u.test(wanted)
       if (!isName) return back(call, 'name', { passkey: id })
       await passkeys.rename(userId, id, wanted)
       return back(call, 'renamed')

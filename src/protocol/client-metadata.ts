@@ -12,6 +12,7 @@ import { ExchangeRules } from './exchange-rules.ts'
 import { isResourceIdentifier } from './resource-identifier.ts'
 import { ASCII, misfitOf, Type } from './schema.ts'
 import { isScopeToken } from './scope.ts'
+import { isUnseen } from './unseen.ts'
 
 const Text = () => Type.String({ minLength: 1, maxLength: 200 })
 /** The format of a member that names a page or a document. */
@@ -154,6 +155,9 @@ function withoutAliases(input: Record<string, unknown>): Record<string, unknown>
 
 function checkMember(name: string, schema: TSchema, value: unknown, insecure: string[]): unknown {
   if (!isStorable(value)) throw metadataError(name, reason('must not hold NUL or broken Unicode'))
+  // It becomes a link and a heading.
+  if (name === 'client_name' && typeof value === 'string' && isUnseen(value))
+    throw metadataError(name, reason('must not be empty'))
   const misfit = misfitOf(schema, value)
   if (misfit !== undefined) throw metadataError(name, misfit.words)
   const { format } = schema as { format?: string }

@@ -5,6 +5,7 @@ import { isStorable } from './json.ts'
 import { readEach } from './record-members.ts'
 import { isResourceIdentifier, slashless } from './resource-identifier.ts'
 import { isScopeToken } from './scope.ts'
+import { isUnseen } from './unseen.ts'
 
 export interface ResourceInformation {
   /** Its identifier: an absolute URI without a fragment (RFC 8707 §2). */
@@ -53,7 +54,12 @@ export function assertResource({
         throw metadataError('resource', reason('must be an absolute URI without a fragment'))
     },
     aliases: () => isGiven(aliases) && assertAliases(aliases),
-    name: () => assertText('name', name),
+    name() {
+      assertText('name', name)
+      // Pages call it by its name.
+      if (isGiven(name) && name !== '' && isUnseen(name))
+        throw metadataError('name', reason('must not be empty'))
+    },
     format() {
       if (isGiven(format) && !['jwt', 'opaque'].includes(format))
         throw metadataError('access_token_format', reason('must be jwt or opaque'))

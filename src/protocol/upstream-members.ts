@@ -7,6 +7,7 @@ import { reason } from './message.ts'
 import { readBoolean, type ReadMember, readOneOf, readText } from './record-members.ts'
 import { isScopeToken } from './scope.ts'
 import { parseTyped } from './typed-pairs.ts'
+import { isUnseen } from './unseen.ts'
 import { ENDPOINTS, KINDS, OF_APPLE, SECRET_METHODS } from './upstream-kinds.ts'
 
 /** Of a list. */
@@ -22,7 +23,12 @@ export const READERS: Readonly<Record<string, ReadMember>> = {
   client_secret: (value) => readText('client_secret', value, 4096),
   subject_claim: readClaimName,
   ...Object.fromEntries(OF_APPLE.map((name) => [name, (value: unknown) => readText(name, value, 100)])),
-  name: (value) => readText('name', value, 200),
+  name(value) {
+    const name = readText('name', value, 200)
+    // It is what its button says.
+    if (isUnseen(name)) throw metadataError('name', reason('must not be empty'))
+    return name
+  },
   scope: readScope,
   domains: readDomains,
   trust_email: (value) => readBoolean('trust_email', value),

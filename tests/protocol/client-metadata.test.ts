@@ -31,6 +31,7 @@ test.each([
   [{ redirect_uri: 'javascript:alert(1)' }, 'invalid_redirect_uri', 'must not use the scheme javascript:'],
   [{ redirect_uris: 1 }, 'invalid_redirect_uri', 'redirect_uris'],
   [{ client_name: '' }, 'invalid_client_metadata', 'client_name'],
+  [{ client_name: ' \u3164\u200b' }, 'invalid_client_metadata', 'client_name must not be empty'],
   [{ client_name: 1 }, 'invalid_client_metadata', 'client_name'],
   [{ client_name: 'a\0b' }, 'invalid_client_metadata', 'client_name must not hold NUL'],
   [{ client_name: '\ud800' }, 'invalid_client_metadata', 'client_name must not hold NUL or broken Unicode'],

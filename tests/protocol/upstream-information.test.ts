@@ -45,6 +45,7 @@ describe('what has no meaning is refused in a sentence', () => {
   test.each([
     [{ ...GITHUB, kind: 'saml' }, 'kind must be one of openid, oauth2, github, apple'],
     [{ id: 'one', kind: 'github' }, 'client_id is missing'],
+    [{ ...GITHUB, name: '\u3164' }, 'name must not be empty'],
     [{ ...GITHUB, issuer: 'https://github.com' }, 'issuer must end with /login/oauth, as that of every GitHub'],
     [{ ...GITHUB, scope: 'openid' }, 'scope must be without openid: this kind of upstream has no ID tokens'],
     [{ ...GITHUB, sign_out: true }, 'sign_out needs an OpenID provider: this kind of upstream has no address for it'],

@@ -303,6 +303,10 @@ test.each([
     'SEED_FILE FILE: users[1]: email must be an email address, such as alice@example.com.',
   ],
   [{ resources: [{ resource: 'https://api.example', name: 7 }] }, /^SEED_FILE FILE: resources\[0\]: name /],
+  [
+    { resources: [{ resource: 'https://api.example', name: '\u3164' }] },
+    /^SEED_FILE FILE: resources\[0\]: name must not be empty\.$/,
+  ],
   [{ resources: [{ resource: 'https://api.example/\0' }] }, /^SEED_FILE FILE: resources\[0\]: resource /],
   [
     { resources: [{ resource: 'https://api.example', scopes: 'read' }] },

@@ -73,7 +73,7 @@ test('one is renamed and deleted; what its keeper is told then is what is so', a
   expect(refused.status).toBe(403)
 })
 
-test.each([['', 'empty'], ['x'.repeat(61), 'long'], ['a\u0007b', 'with a control character']])(
+test.each([['', 'empty'], ['x'.repeat(61), 'long'], ['a\u0007b', 'with a control character'], ['\u3164', 'of what nobody sees']])(
   'a name that is %j is refused',
   async (name) => {
     const { agent, id } = await somebody(`refused${name.length}`)
