@@ -31,11 +31,13 @@ export function readClaimRules(member: string, value: unknown): ClaimRules {
   return typed as ClaimRules
 }
 
-/** Whether the claims say what the rules want; a claim that is a list has to hold it. */
+/** Whether the claims say what the rules want; a claim that is a list has to hold it. A number is what was written only as long as it is safe. */
 export function obeys(claims: Readonly<Record<string, unknown>>, rules: ClaimRules): boolean {
   return Object.entries(rules).every(([name, wanted]) => {
     const said: unknown[] = Object.hasOwn(claims, name) ? [claims[name]].flat() : []
-    const texts = said.map((one) => (typeof one === 'boolean' || typeof one === 'number' ? String(one) : one))
+    const texts = said.map((one) =>
+      typeof one === 'boolean' || Number.isSafeInteger(one) ? String(one) : one,
+    )
     return [wanted].flat().some((one) => texts.includes(one))
   })
 }
