@@ -66,6 +66,12 @@ function instantOf(name: string, text: string | undefined): number | undefined {
   const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(text)
     ? Date.parse(text)
     : NaN
-  if (Number.isNaN(time)) throw memberProblem(name, 'must be an instant, such as 2026-01-31T12:00:00Z')
+  if (Number.isNaN(time) || !isDay(text.slice(0, 10)))
+    throw memberProblem(name, 'must be an instant, such as 2026-01-31T12:00:00Z')
   return time
+}
+
+/** Date.parse takes the 31st of any month. */
+function isDay(day: string): boolean {
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
 }

@@ -180,8 +180,18 @@ test('the audit log is read by what is looked for, from page to page', async () 
   }
   const known = (await oauth.audit.list({ client: 'web' }, { limit: 100 })).events.map(({ id }) => id)
   expect(ids).toEqual(known)
-  for (const query of ['since=yesterday', 'until=2026-13-01T00:00:00Z', 'since=1', 'limit=0', 'after=x'])
-    expect((await read('GET', `/audit-events?${query}`)).status).toBe(400)
+  for (const query of [
+    'since=yesterday',
+    'until=2026-13-01T00:00:00Z',
+    'since=2026-02-31T00:00:00Z',
+    'until=2025-02-29T12:00:00%2B01:00',
+    'since=1',
+    'limit=0',
+    'after=x',
+  ])
+    expect([query, (await read('GET', `/audit-events?${query}`)).status]).toEqual([query, 400])
+  for (const query of ['since=2024-02-29T23:30:00-01:00', 'until=2026-01-01T00:30:00%2B01:00'])
+    expect([query, (await read('GET', `/audit-events?${query}`)).status]).toEqual([query, 200])
   for (const type of ['constructor', '__proto__', 'user.unheard_of'])
     expect((await read('GET', `/audit-events?type=${type}`)).body).toEqual({ events: [] })
 })
