@@ -6,7 +6,7 @@
 import { createHmac, randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto'
 import type { Artifacts } from '../../src/doors/artifacts.ts'
 import type { User } from '../../src/doors/user.ts'
-import { usernameKey } from '../../src/protocol/username.ts'
+import { addressKey } from '../../src/protocol/mail-address.ts'
 import { endedSince } from '../../src/services/users/user.ts'
 import { verifiedAddressOf } from '../mail/verified-address-of.ts'
 import type { OAuth } from '../oauth/index.ts'
@@ -97,7 +97,7 @@ export function createMailCodes(oauth: OAuth): MailCodes {
   }
 
   const addressed = async (email: string): Promise<string> =>
-    (await hashOf('address', usernameKey(email) ?? email)).toString('base64url')
+    (await hashOf('address', addressKey(email) ?? email)).toString('base64url')
 
   /** As many of 2^48 are each of a million, to four in a billion. */
   async function digitsOf(id: string, nonce: string, user: string, address: string): Promise<string> {

@@ -7,12 +7,11 @@ import type { BrowserCall, RefusalPage, StepPage } from '../../src/doors/interac
 import type { Proof, SignInAsked, SignInElement } from '../../src/doors/sign-in.ts'
 import type { User } from '../../src/doors/user.ts'
 import { waitFor, type Waiting } from '../../src/http/wait.ts'
-import { isMailAddress, NO_MAIL_ADDRESS } from '../../src/protocol/mail-address.ts'
+import { addressKey, isMailAddress, NO_MAIL_ADDRESS } from '../../src/protocol/mail-address.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { compileParameters } from '../../src/protocol/parameters.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { sixDigits } from '../../src/protocol/typed-code.ts'
-import { usernameKey } from '../../src/protocol/username.ts'
 import { readHere } from '../mail/read-here.ts'
 import { verifiedAddressOf } from '../mail/verified-address-of.ts'
 import type { FormTarget } from '../pages/models.ts'
@@ -201,7 +200,7 @@ export async function addSignIn(fastify: FastifyInstance, codes: MailCodes, send
 function codeOf({ state, known }: Pick<SignInAsked, 'state' | 'known'>): Asked | null {
   if (!isAsked(state)) return null
   if (known === null) return state
-  return usernameKey(verifiedAddressOf(known) ?? '') === usernameKey(state.email) ? state : null
+  return addressKey(verifiedAddressOf(known) ?? '') === addressKey(state.email) ? state : null
 }
 
 function isAsked(state: unknown): state is Asked {

@@ -1,7 +1,7 @@
 /** Whose an address is, and whether they come with a browser of theirs: by the same statements for one that is nobody's. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { User } from '../../src/doors/user.ts'
-import { usernameKey } from '../../src/protocol/username.ts'
+import { addressKey } from '../../src/protocol/mail-address.ts'
 import { NIL } from '../../src/protocol/uuid.ts'
 import type { Owner } from '../../src/services/throttle/throttle-limits.ts'
 
@@ -22,7 +22,7 @@ export async function askingFor(
   request: FastifyRequest,
 ): Promise<Asking> {
   const mark = await browser.markOf(request, async () => oauth.users.findByEmail(email))
-  return { account: usernameKey(email) ?? email, mark }
+  return { account: addressKey(email) ?? email, mark }
 }
 
 export async function whoseIs(
@@ -32,7 +32,7 @@ export async function whoseIs(
 ): Promise<Whose> {
   const user = await oauth.users.findByEmail(email)
   const mark = await browser.markOf(request, user ?? { id: NIL, username: email })
-  return { user, account: usernameKey(email) ?? email, mark }
+  return { user, account: addressKey(email) ?? email, mark }
 }
 
 /** Of throttles whose accounts are addresses. */

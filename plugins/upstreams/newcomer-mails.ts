@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Static } from 'typebox'
 import type { Artifacts } from '../../src/doors/artifacts.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { addressKey } from '../../src/protocol/mail-address.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { usernameKey } from '../../src/protocol/username.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
 import { readerOf } from '../mail/reader-of.ts'
 import type { Newcomer } from './accounts.ts'
@@ -62,7 +62,7 @@ export function addNewcomerMails(fastify: FastifyInstance, options: NewcomerMail
         const letter = existingLetter(upstream, user.username, oauth.issuer, pages.places.signIn())
         return fastify.letters.send(email, letter, reader)
       }
-      const owner = box.hash(`newcomer of\0${usernameKey(email)}`)
+      const owner = box.hash(`newcomer of\0${addressKey(email)}`)
       const token = await links.put(asked as AskedNewcomer, { owner, most: MOST })
       if (token === false) throw new Error('a new link was not stored')
       const href = `${oauth.issuer}${path}?token=${token}`

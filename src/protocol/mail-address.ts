@@ -1,7 +1,9 @@
 /** Addresses of mails, as far as their form goes, and of the server that takes them. Whether anybody reads them, only a mail can find out. */
 
+import { domainToASCII, domainToUnicode } from 'node:url'
 import { message } from './message.ts'
 import { percentDecoded } from './percent-encoding.ts'
+import { usernameKey } from './username.ts'
 
 /** One address, and nothing that a header or an SMTP command would read as more. */
 const ADDRESS = /^[^\s@<>,;:"()[\]\\\p{C}]{1,64}@[^\s@<>,;:"()[\]\\\p{C}]{1,190}$/u
@@ -13,6 +15,36 @@ export const NO_MAIL_ADDRESS = message('This must be an email address, such as a
 
 export function isMailAddress(text: string): boolean {
   return ADDRESS.test(text)
+}
+
+/**
+ * The one form in which addresses are compared, whoever's they are, or null for what is none: as a user name, and the domain as the
+ * DNS has it (RFC 5891 §4). So `bücher.example`, `ＢÜＣＨＥＲ.example` and `xn--bcher-kva.example` are one.
+ */
+export function addressKey(address: string): string | null {
+  const key = usernameKey(address)
+  if (key === null) return null
+  const { local, domain } = split(key)
+  // As it was typed: the DNS has lower case of its own (a `Σ` at the end). What would be more than a name to a URL is none.
+  const typed = split(address.trim()).domain
+  const isPlain = /^\p{ASCII}*$/u.test(domain) || /(?![\w.-])\p{ASCII}/u.test(domain)
+  const ascii = isPlain ? domain : domainToASCII(typed) || domain
+  return local + ascii.replace(/\.$/, '')
+}
+
+/** That form, the address as it was typed, and the one that people read: as earlier versions have stored it. */
+export function formsOf(address: string): readonly string[] {
+  const [typed, key] = [usernameKey(address), addressKey(address)]
+  if (typed === null || key === null) return []
+  const { local, domain } = split(key)
+  return [...new Set([key, typed, local + (domainToUnicode(domain) || domain)])]
+}
+
+function split(address: string): { local: string; domain: string } {
+  const at = address.lastIndexOf('@') + 1
+  return at === 0
+    ? { local: address, domain: '' }
+    : { local: address.slice(0, at), domain: address.slice(at) }
 }
 
 /** Whom mails come from; a name of `''` is none. */

@@ -43,17 +43,17 @@ export const statements = {
     const user = table(User)
     return `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column('usernameKey')} = $1`
   }),
-  /** Who may sign in by $1: whose verified address it is, and whose user name. */
+  /** Who may sign in by what was typed: whose verified address it is, in any of the forms $1, and whose user name $2 is. */
   byNameOrEmail: statement<UserRow>('user-by-name-or-email', (table) => {
     const user = table(User)
-    const whose = (key: 'emailKey' | 'usernameKey') =>
-      `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column(key)} = $1`
-    return `${whose('emailKey')} union all ${whose('usernameKey')}`
+    const whose = (key: 'emailKey' | 'usernameKey', wanted: string) =>
+      `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column(key)} = ${wanted}`
+    return `${whose('emailKey', 'any($1::text[])')} union all ${whose('usernameKey', '$2')}`
   }),
-  /** Whose verified address $1 is. */
+  /** Whose verified address is one of $1. */
   byEmail: statement<UserRow>('user-by-email', (table) => {
     const user = table(User)
-    return `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column('emailKey')} = $1`
+    return `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column('emailKey')} = any($1::text[])`
   }),
   /** The address $2 (null for none) is that of the user $1 from now on. Fails where it is somebody else's. */
   claimEmail: statement('user-claim-email', (table) => {

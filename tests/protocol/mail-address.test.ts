@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { isMailAddress, parseSender, parseSmtpUrl } from '../../src/protocol/mail-address.ts'
+import {
+  addressKey,
+  formsOf,
+  isMailAddress,
+  parseSender,
+  parseSmtpUrl,
+} from '../../src/protocol/mail-address.ts'
 
 test.each(['a@b', 'alice@example.com', 'o’neil+tag@bücher.example', 'a.b-c_d@[2001-db8]'.replace(/\[|\]/g, '')])(
   '%s may be an address',
@@ -39,3 +45,31 @@ test.each([
   ['smtp://user:%zz@mail.example', null],
   ['smtp://ma il', null],
 ])('%j is the server %j', (text, expected) => expect(parseSmtpUrl(text)).toEqual(expected))
+
+test.each([
+  ['A@bücher.example', 'a@xn--bcher-kva.example'],
+  ['a@BÜCHER.example', 'a@xn--bcher-kva.example'],
+  ['a@bu\u0308cher.example', 'a@xn--bcher-kva.example'],
+  ['a@ｂücher。example', 'a@xn--bcher-kva.example'],
+  ['a@xn--BCHER-kva.example', 'a@xn--bcher-kva.example'],
+  ['a@ⓔxample.com', 'a@example.com'],
+  ['a@exam\u034fple.com', 'a@example.com'],
+  ['a@Example.com.', 'a@example.com'],
+  [' Ünï@example.com', 'ünï@example.com'],
+  ['ａ@example.com', 'ａ@example.com'],
+  ['a@ΟΔΟΣ.example', addressKey('a@οδοσ.example')],
+  ['a@%65é.example', 'a@%65é.example'],
+  ['a@1.2', 'a@1.2'],
+  ['a@é..\u200d.x', 'a@é..\u200d.x'],
+  ['alice', 'alice'],
+  ['\0@b', null],
+])('%j is compared as %j', (address, key) => {
+  expect(addressKey(address)).toBe(key)
+  expect(addressKey(addressKey(address) ?? '')).toBe(key)
+})
+
+test('an address is looked for as it is compared, as it was typed and as people read it', () => {
+  expect(formsOf('A@ｂücher.example')).toEqual(['a@xn--bcher-kva.example', 'a@ｂücher.example', 'a@bücher.example'])
+  expect(formsOf('A@Example.com')).toEqual(['a@example.com'])
+  expect(formsOf('')).toEqual([])
+}) // prettier-ignore

@@ -85,6 +85,32 @@ test('users of the file sign in, with their roles and claims', async () => {
   expect(await users.find('ben')).toMatchObject({ roles: [], claims: {} })
 })
 
+test('an address in another spelling of its domain is whose it was first, and nobody’s of two in the file', async () => {
+  const database = await createDatabase()
+  const person = (username: string, email: string) => ({ username, email, email_verified: true })
+  const [ann, ben] = [person('ann', 'a@bücher.example'), person('ben', 'b@bücher.example')]
+  const first = await startServer({}, { seed: { users: [ann, ben] }, database })
+  const { SECRET_KEY } = first.settings
+  await first.close()
+  // As an earlier version has stored it.
+  await database.query(`update users set email_key = 'a@bücher.example' where username = 'ann'`)
+  const others = [
+    person('cat', 'A@xn--bcher-kva.example'),
+    person('dan', 'd@xn--bcher-kva.example'),
+    person('eve', 'd@bücher.example'),
+  ]
+  const users = [{ ...ann, name: 'Ann' }, ben, ...others]
+  const { server } = await startServer({ SECRET_KEY }, { seed: { users }, database })
+  const whose = async (email: string) => (await server.oauth.users.findByEmail(email))?.username
+  expect(await Promise.all([...users].map(async ({ email }) => whose(email)))).toEqual([
+    'ann',
+    'ben',
+    'ann',
+    undefined,
+    undefined,
+  ])
+})
+
 test('a second start with the same file writes nothing', async () => {
   const database = await createDatabase()
   const first = await startServer({}, { seed: SEED, database })

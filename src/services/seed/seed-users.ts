@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import { changesBetween } from '../../protocol/changes.ts'
+import { formsOf } from '../../protocol/mail-address.ts'
 import { assertRoleNames } from '../../protocol/role-name.ts'
 import { parseUserMembers, userError } from '../../protocol/user-members.ts'
 import { usernameKey } from '../../protocol/username.ts'
@@ -141,6 +142,19 @@ async function lay(
 async function claimAddresses(query: Query, rows: readonly UserRow[]): Promise<void> {
   const keys = rows.map((row) => [row.id, emailKeyOf(row)] as const)
   const given = Map.groupBy(keys, ([, key]) => key)
-  const own = keys.map(([id, key]) => [id, given.get(key)!.length > 1 ? null : key] as const)
+  const held = Map.groupBy(await holdersInOtherForms(query, rows), emailKeyOf)
+  const own = keys
+    // Who has it in another form keeps that.
+    .filter(([id, key]) => !held.get(key)?.some((one) => one.id === id))
+    .map(([id, key]) => [id, given.get(key)!.length > 1 || held.has(key) ? null : key] as const)
   await query(statements.claimEmails, [own.map(([id]) => id), own.map(([, key]) => key)])
+}
+
+/** Of addresses that may be stored in several forms, those who have one of them. */
+async function holdersInOtherForms(query: Query, rows: readonly UserRow[]): Promise<UserRow[]> {
+  const forms = rows
+    .filter((row) => emailKeyOf(row) !== null)
+    .map((row) => formsOf(row.claims['email'] as string))
+    .filter(({ length }) => length > 1)
+  return forms.length === 0 ? [] : query(statements.byEmail, [forms.flat()])
 }

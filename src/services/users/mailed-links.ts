@@ -5,7 +5,6 @@
 import { randomBytes } from 'node:crypto'
 import type { NewEvent } from '../../events.ts'
 import { OAuthError } from '../../protocol/errors.ts'
-import { usernameKey } from '../../protocol/username.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import { statements as artifacts } from '../../store/artifacts.ts'
 import type { Database } from '../../store/database.ts'
@@ -16,7 +15,7 @@ import type { AuditTrail } from '../audit/audit.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { PASSWORD_RESET } from './mailed-link-ends.ts'
 import { passwordMark } from './password-mark.ts'
-import { emailKeyOf } from './user.ts'
+import { findHolders } from './verified-address.ts'
 
 /** @internal */
 export interface MailedLinks {
@@ -89,10 +88,9 @@ export function createMailedLinks(options: MailedLinksOptions): MailedLinks {
     { id }: UserRow,
     query: Query = database.query,
   ): Promise<boolean> {
-    const key = confirms === undefined ? null : usernameKey(confirms)
-    if (key === null) return false
-    const rows = await query(statements.byEmail, [key])
-    return rows.some((one) => one.id !== id && emailKeyOf(one) === key)
+    if (confirms === undefined) return false
+    const holders = await findHolders(query, confirms)
+    return holders.some((one) => one.id !== id)
   }
 
   return {

@@ -3,7 +3,7 @@
  * before the link is used, and then the user and the end of the link are one transaction.
  */
 import { OAuthError } from '../../protocol/errors.ts'
-import { isMailAddress } from '../../protocol/mail-address.ts'
+import { addressKey, isMailAddress } from '../../protocol/mail-address.ts'
 import { reason } from '../../protocol/message.ts'
 import { NO_ADDRESS, userError } from '../../protocol/user-members.ts'
 import { chosenUsernameProblem, usernameKey } from '../../protocol/username.ts'
@@ -84,7 +84,7 @@ export function createSignUps({ box, artifacts, hashChosen, createWith }: SignUp
       return { username, email, passwordHash: await hashChosen(password, { username, inPerson: true }) }
     },
     async make(asked) {
-      const owner = box.hash(`sign-up of\0${usernameKey(asked.email)}`)
+      const owner = box.hash(`sign-up of\0${addressKey(asked.email)}`)
       const token = await links.put(asked, { owner, most: MOST })
       if (token === false) throw new Error('a new link was not stored')
       return token

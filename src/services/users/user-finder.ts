@@ -1,5 +1,6 @@
 /** Finds users: by their id, their name, the beginning of it, and their role. */
 import { userError } from '../../protocol/user-members.ts'
+import { formsOf } from '../../protocol/mail-address.ts'
 import { usernameKey } from '../../protocol/username.ts'
 import { type Page, type Place, readPage } from '../../store/begins-with.ts'
 import type { Database } from '../../store/database.ts'
@@ -8,6 +9,7 @@ import { statements as roles } from '../../store/user-roles.ts'
 import { findUserRow, statements, type UserRow } from '../../store/users.ts'
 import { isUuid, NIL } from '../../protocol/uuid.ts'
 import { emailKeyOf, toUser, type User } from './user.ts'
+import { findHolders } from './verified-address.ts'
 
 /** Who is meant: whoever is called so, or somebody who was found, whatever they are called by then. */
 export type Whom = string | Pick<User, 'id'>
@@ -26,7 +28,7 @@ export interface UserLists {
 export interface UserFinder extends UserLists {
   /** Also a disabled one; null when there is none. Upper and lower case are the same. */
   find(username: string): Promise<User | null>
-  /** Whose verified email address it is; null where it is nobody's. Upper and lower case are the same. */
+  /** Whose verified email address it is; null where it is nobody's. Upper and lower case are the same, and so are spellings of one domain. */
   findByEmail(address: string): Promise<User | null>
   /** By the id; what a client calls them is `subjectOf`. Throws when it is not there. */
   get(id: string): Promise<User>
@@ -69,10 +71,24 @@ export async function lockRow(query: Query, whom: Whom): Promise<UserRow | undef
 export async function findRowToSignIn(database: Database, text: string): Promise<UserRow | undefined> {
   const key = usernameKey(text)
   if (key === null || !key.includes('@')) return findRowByName(database, text)
-  const rows = await database.query(statements.byNameOrEmail, [key])
-  return (
-    rows.find((row) => emailKeyOf(row) === key) ?? rows.find(({ username }) => usernameKey(username) === key)
-  )
+  const rows = await database.query(statements.byNameOrEmail, [formsOf(text), key])
+  // In the spelling that is theirs alone: guesses are counted for what was typed.
+  return rows.find((row) => isSpelt(row, text)) ?? rows.find(({ username }) => usernameKey(username) === key)
+}
+
+/** Whether the verified address of the row is written as this, but for upper and lower case. */
+function isSpelt(row: UserRow, address: string): boolean {
+  const { email } = row.claims
+  return emailKeyOf(row) !== null && typeof email === 'string' && usernameKey(email) === usernameKey(address)
+}
+
+/**
+ * Whose verified address this is, in any spelling. Of several, who verified one address in several spellings before they were one,
+ * it is the one who spells it so.
+ */
+async function findRowByAddress(database: Database, address: string): Promise<UserRow | undefined> {
+  const rows = await findHolders(database.query, address)
+  return rows.length === 1 ? rows[0] : rows.find((row) => isSpelt(row, address))
 }
 
 /** @internal */
@@ -101,9 +117,7 @@ export function createUserFinder(database: Database): UserFinder {
       return row === undefined ? null : toUser(row)
     },
     async findByEmail(address) {
-      const key = usernameKey(address)
-      const rows = key === null ? [] : await database.query(statements.byEmail, [key])
-      const row = rows.find((one) => emailKeyOf(one) === key)
+      const row = await findRowByAddress(database, address)
       return row === undefined ? null : toUser(row)
     },
     async get(id) {

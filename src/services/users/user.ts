@@ -1,7 +1,7 @@
 /** A user as the server hands it out: immutable, and without what it is proven by. */
 import type { Claims } from '../../protocol/claims.ts'
 import type { User } from '../../doors/user.ts'
-import { usernameKey } from '../../protocol/username.ts'
+import { addressKey } from '../../protocol/mail-address.ts'
 import type { UserRow } from '../../store/users.ts'
 
 export type { User } from '../../doors/user.ts'
@@ -25,12 +25,12 @@ export function userClaims({ username, claims, updatedAt }: User): Claims {
 }
 
 /**
- * The address by which they may sign in, where nobody else has it: verified, and in the form in which user names are compared. Null for none.
+ * The address by which they may sign in, where nobody else has it: verified, and in the form in which addresses are compared. Null for none.
  * @internal
  */
 export function emailKeyOf({ claims }: Pick<UserRow, 'claims'>): string | null {
   const { email, email_verified: isVerified } = claims
-  return isVerified === true && typeof email === 'string' ? usernameKey(email) : null
+  return isVerified === true && typeof email === 'string' ? addressKey(email) : null
 }
 
 /** @internal */

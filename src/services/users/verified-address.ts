@@ -1,4 +1,5 @@
 /** That a verified address is one user's: the index says so, whoever comes at once, and `toRefusal` makes a sentence of it. */
+import { addressKey, formsOf } from '../../protocol/mail-address.ts'
 import { reason } from '../../protocol/message.ts'
 import { userError, type UserMembers } from '../../protocol/user-members.ts'
 import { isDuplicate } from '../../store/failures.ts'
@@ -7,12 +8,29 @@ import { statements, type UserRow } from '../../store/users.ts'
 import { emailKeyOf } from './user.ts'
 
 /**
+ * Whose verified address it is, in any spelling: several, where they verified it in several before those were one.
+ * @internal
+ */
+export async function findHolders(query: Query, address: string): Promise<UserRow[]> {
+  const key = addressKey(address)
+  const rows = key === null ? [] : await query(statements.byEmail, [formsOf(address)])
+  return rows.filter((row) => emailKeyOf(row) === key)
+}
+
+/**
  * Of a row that this transaction has written.
  * @internal
  */
 export async function claimAddress(query: Query, row: UserRow, claims: UserMembers['claims']): Promise<void> {
-  if ('email' in claims || 'email_verified' in claims)
-    await query(statements.claimEmail, [row.id, emailKeyOf(row)])
+  if (!('email' in claims || 'email_verified' in claims)) return
+  const key = emailKeyOf(row)
+  if (key !== null && formsOf(row.claims['email'] as string).length > 1) {
+    const holders = await findHolders(query, row.claims['email'] as string)
+    // As an earlier version has stored it: so it is found.
+    if (holders.some(({ id }) => id === row.id)) return
+    if (holders.length > 0) throw addressTaken()
+  }
+  await query(statements.claimEmail, [row.id, key])
 }
 
 /** @internal */
@@ -22,5 +40,9 @@ export function isOfAddress(error: unknown): boolean {
 
 /** @internal */
 export function toRefusal(error: unknown): unknown {
-  return isOfAddress(error) ? userError('email', reason('is the verified address of another user')) : error
+  return isOfAddress(error) ? addressTaken() : error
+}
+
+function addressTaken() {
+  return userError('email', reason('is the verified address of another user'))
 }

@@ -233,7 +233,10 @@ test('who asks too often waits, and keeps what they typed', async () => {
   const agent = createUserAgent(own.url)
   const page = await agent.get(`${own.url}/forgot-password`)
   const answers = []
-  for (let n = 0; n < 11; n++) answers.push(await agent.submit(page, 'forgot-password', { email: 'nobody@example.com' }))
+  // Spellings of one domain are one mailbox.
+  const domains = ['example.com', 'ｅxample.com', 'exam\u034fple.com', 'ⓔⓧample.com', 'EXAMPLE。com', 'example.com.']
+  const emails = Array.from({ length: 10 }, (_, at) => `nobody@${domains[at % domains.length]}`)
+  for (const email of [...emails, 'nobody@example.com']) answers.push(await agent.submit(page, 'forgot-password', { email }))
   expect(answers.map(({ status }) => status)).toEqual([...Array.from({ length: 10 }, () => 200), 429])
   const last = answers.at(-1)!
   expect(last.headers.has('retry-after')).toBe(true)

@@ -85,6 +85,50 @@ test('of many who verify one address at once, one has it', async () => {
   expect(found).toEqual({ count: 1 })
 })
 
+test('spellings of one domain are one address: it is one user’s, who signs in as they spell it', async () => {
+  const taken = 'email is the verified address of another user'
+  const { username } = await register({ email: 'a@ｂücher.example' })
+  const spellings = ['a@ｂücher.example', 'A@BÜCHER.example', 'a@xn--bcher-kva.example', 'a@bücher.example.']
+  for (const email of spellings) {
+    expect([email, (await users.findByEmail(email))?.username]).toEqual([email, username])
+    await expect(register({ email })).rejects.toThrow(taken)
+  }
+  // Guesses are counted for what was typed, and there are many spellings.
+  expect(await Promise.all(spellings.map(async (typed) => nameOf(typed)))).toEqual([
+    username,
+    null,
+    null,
+    null,
+  ])
+  await users.update(username, { email: 'a@bücher.example' })
+  expect(await nameOf('a@Bücher.example')).toBe(username)
+  await users.update(username, { email: 'b@bücher.example' })
+  expect(await users.findByEmail('a@bücher.example')).toBeNull()
+  expect((await register({ email: 'a@xn--bcher-kva.example' })).email).toBeTruthy()
+})
+
+test('who has an address in the form of an earlier version keeps it, and is found by it', async () => {
+  const stored = async (email: string): Promise<string> => {
+    const { username } = await register({ email: `${++count}@example.com` })
+    const members = JSON.stringify({ email, email_verified: true })
+    await rows.query('update users set email_key = $3, claims = claims || $2::jsonb where username = $1', [username, members, email]) // prettier-ignore
+    return username
+  }
+  const name = await stored('c@bücher.example')
+  for (const email of ['c@bücher.example', 'c@xn--bcher-kva.example', 'c@ＢÜCHER.example']) {
+    expect([email, (await users.findByEmail(email))?.username]).toEqual([email, name])
+    await expect(register({ email })).rejects.toThrow('email is the verified address of another user')
+  }
+  expect(await nameOf('c@bücher.example')).toBe(name)
+  // Also where two have verified it, each in a spelling of their own.
+  const other = await stored('c@xn--bcher-kva.example')
+  for (const [email, whose] of [['c@bücher.example', name], ['c@xn--bcher-kva.example', other]] as const) {
+    await users.update(whose, { email, email_verified: true, name: 'Changed' })
+    expect([await nameOf(email), (await users.findByEmail(email))?.username]).toEqual([whose, whose])
+  }
+  expect(await users.findByEmail('c@ＢÜCHER.example')).toBeNull()
+}) // prettier-ignore
+
 test('a user name that looks like an address never stands in the way of whose it is', async () => {
   const { email, username } = await register()
   await users.create({ username: email, password: 'the password of who wants it' })
