@@ -4,7 +4,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { firstUuidAt } from '../protocol/uuid.ts'
 import { statements as auditEvents } from '../store/audit-events.ts'
 import { statements as resources } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
@@ -128,8 +127,7 @@ export function createJanitor(options: JanitorOptions): Janitor {
   }
 
   function sweepAuditEvents(): Sweep[] {
-    const oldest = firstUuidAt(Math.max(0, Date.now() - auditExpire * 1000))
-    return auditExpire === 0 ? [] : [sweepOf('auditEvents', auditEvents.remove, [oldest])]
+    return auditExpire === 0 ? [] : [sweepOf('auditEvents', auditEvents.remove, [auditExpire])]
   }
 
   const sweepBy =

@@ -78,12 +78,13 @@ export const statements = {
         then jsonb_set(${details}, '{changes}', '{}') else jsonb_set(${details}, '{name}', '""') end
       where ${event.column('user')} = $1 and ${type} = any(array[${profile}, ${passkeys}])`
   }),
-  /** Those below the id $1, the oldest first. */
+  /** Those whose ids are older than $1 seconds, the oldest first. By the database's clock: that of a process may be wrong. */
   remove: statement<Removed>('audit-events-expired', (table) => {
     const event = table(AuditEvent)
     const id = event.column('id')
+    const oldest = 'greatest(0, (extract(epoch from now()) - $1::float8) * 1000)::bigint'
     return counting(`delete from ${event.name} where ${id} = any(array(
-        select ${id} from ${event.name} where ${id} < $1::uuid order by ${id} limit ${BATCH}))`)
+        select ${id} from ${event.name} where ${id} < rpad(lpad(to_hex(${oldest}), 12, '0'), 32, '0')::uuid order by ${id} limit ${BATCH}))`)
   }),
   /** What the process $1 has counted in the hour $2: types $3 and how often $4, which is never less than before. */
   count: statement('activity-count', (table) => {

@@ -1,6 +1,5 @@
 /** What each statement of the store is asked on a large database, and how much it may read for that: rows and index entries. */
 import { createHash } from 'node:crypto'
-import { firstUuidAt } from '../../src/protocol/uuid.ts'
 import { createUuid } from '../../src/protocol/uuid.ts'
 import { statements as codes } from '../../src/store/authorization-codes.ts'
 import { statements as authorizations } from '../../src/store/authorizations.ts'
@@ -82,7 +81,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'audit-events-by-client': [found('client-1', 'client.deleted'), 10_000],
   'audit-events-by-type': [found('client.deleted'), 4],
   'audit-events-forget-user': [[UUID], 0],
-  'audit-events-expired': [[firstUuidAt(Date.now() - 80 * 86_400_000)], REMOVAL],
+  'audit-events-expired': [[80 * 86_400], REMOVAL],
   'activity-count': [[UUID, now, ['token.issued'], [1]], 0],
   'activity-since': [[new Date(Date.now() - 86_400_000)], 500],
   'activity-expired': [[], REMOVAL],
