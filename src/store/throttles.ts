@@ -18,21 +18,23 @@ export interface ThrottleRow {
 export const statements = {
   /**
    * Counts a failure for `$1`: for each account of `$2`, which gets one failure back each `$3` milliseconds and has
-   * `$4` milliseconds' worth of them at first. A row that does not come back was at its limit already.
+   * `$4` milliseconds' worth of them at first. A row that does not come back was at its limit already. One that would stay
+   * there longer than one failure takes to come back is of a clock that has been set back since, and is at its limit from now.
    */
   fail: statement<Pick<ThrottleRow, 'account' | 'freeIn'>>('throttle-fail', (table) => {
     const throttle = table(Throttle)
     const [source, account, freeAt] = (['source', 'account', 'freeAt'] as const).map((one) =>
       throttle.column(one),
     )
+    const step = `(select step from spent where spent.account = had.${account}) * interval '1 millisecond'`
     // Sorted, so that two failures of one source lock their rows in one order; and by the clock, since who waited for
     // the row began before the one it waited for.
     return `with spent as (select * from unnest($2::text[], $3::float8[], $4::float8[]) as one (account, step, tolerance))
       insert into ${throttle.name} as had (${source}, ${account}, ${freeAt})
       select $1, account, now() + (step - tolerance) * interval '1 millisecond' from spent order by account
       on conflict (${source}, ${account}) do update set ${freeAt} = greatest(excluded.${freeAt},
-        had.${freeAt} + (select step from spent where spent.account = had.${account}) * interval '1 millisecond')
-      where had.${freeAt} <= clock_timestamp()
+        least(had.${freeAt}, clock_timestamp()) + ${step})
+      where had.${freeAt} <= clock_timestamp() or had.${freeAt} > clock_timestamp() + ${step}
       returning ${account} as "account", (extract(epoch from ${freeAt} - clock_timestamp()) * 1000)::float8 as "freeIn"`
   }),
   forgive: statement('throttle-forgive', (table) => {

@@ -21,17 +21,20 @@ export interface ThrottledEverywhere {
 }
 
 const INTERVAL = 1000
+/** Milliseconds between the start of the statement that reads who is at a limit and what it reads. */
+const SLACK = 1000
 
 export function createThrottledEverywhere(database: Database, log: FastifyBaseLogger): ThrottledEverywhere {
-  /** Who was at a limit, and until when, at `readAt`. */
+  /** Who was at a limit at `toldAt`, and for how many milliseconds more. */
   let blocked: ReadonlyMap<string, number> = new Map()
+  let toldAt = -Infinity
   let readAt = -Infinity
 
   async function poll(): Promise<void> {
     const began = performance.now()
     const rows = await database.query(statements.blocked)
-    const now = performance.now()
-    blocked = new Map(rows.map(({ source, account, freeIn }) => [`${source} ${account}`, now + freeIn]))
+    toldAt = performance.now()
+    blocked = new Map(rows.map(({ source, account, freeIn }) => [`${source} ${account}`, freeIn]))
     readAt = began
   }
 
@@ -80,7 +83,10 @@ export function createThrottledEverywhere(database: Database, log: FastifyBaseLo
     refresh(bucket) {
       if (bucket.learnedAt >= readAt) return
       const { source, account } = blocked.size === 0 ? { source: '', account: '' } : bucket.key()
-      bucket.freeAt = blocked.get(`${source} ${account}`) ?? Math.min(bucket.freeAt, readAt)
+      const freeIn = blocked.get(`${source} ${account}`) ?? 0
+      // Nobody stays there longer than one failure takes to come back: what says so is of a clock that was set back.
+      const isAtLimit = freeIn > 0 && freeIn <= bucket.step + SLACK
+      bucket.freeAt = isAtLimit ? toldAt + freeIn : Math.min(bucket.freeAt, readAt)
       bucket.learnedAt = readAt
     },
     async start() {

@@ -189,6 +189,20 @@ test('two processes reach one limit, and the second is told by its first failure
   expect(ran.filter((name) => name === 'throttle-fail')).toHaveLength(4)
 })
 
+test('what the clock of the database counted while it was ahead keeps nobody out once it is right', async () => {
+  expect(await fail(createThrottle(), 'alice')).toBe(0)
+  await testDatabase.query(`update throttles set free_at = free_at + interval '1 day'`)
+  const throttles = createThrottles({ database, box, log: recordingLog().log, tell: () => {} })
+  await throttles.start()
+  atEndOfFile(() => throttles.stop())
+  const throttle = throttles.throttle('user', LIMITS)
+  ;(await throttle.attempt('alice', HERE)).abandoned()
+  // Nor does one more failure; by that the limit holds again, for as long as it takes to come back.
+  expect(await failTimes(2, throttle, 'alice')).toEqual([0, 429])
+  const over = `select account from throttles where free_at > now() + interval '1 hour'`
+  expect(await testDatabase.query(over)).toEqual([])
+})
+
 test('parallel failures of one network lock each other out of nothing', async () => {
   const throttle = createThrottle({ ...LIMITS, network: { failures: 50, recovery: 3600 } })
   const names = Array.from({ length: 40 }, (_, at) => `user-${at}`)
