@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Session } from '../src/doors/interaction.ts'
 import { Type } from '../src/protocol/schema.ts'
+import { ageOf } from '../src/protocol/sign-in-age.ts'
 
 /**
  * `max_age` as in OpenID Connect Core §3.1.2.1: who signed in more seconds ago does it once more. `account=other` is for
@@ -42,7 +43,7 @@ function addressOf(basePath: string, path: string, asked: Readonly<Record<string
 
 /** Whether the user has signed in within `FRESH` seconds: what a browser that was left open must not do asks for it. */
 export function isFresh({ authenticatedAt }: Session): boolean {
-  return Date.now() - authenticatedAt <= FRESH * 1000
+  return ageOf(authenticatedAt) <= FRESH * 1000
 }
 
 async function signIn(fastify: FastifyInstance): Promise<void> {

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { BrowserCall, Interaction, Session } from '../../src/doors/interaction.ts'
+import { ageOf } from '../../src/protocol/sign-in-age.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { STEPS } from '../browser/index.ts'
@@ -92,8 +93,9 @@ export function createVisitors(
   async function latest(request: ApprovalRequest, call: BrowserCall, form?: Wire): Promise<Session | null> {
     const session = await browser.session(call.request)
     const begun = await browser[STEPS].unfinished(call.request)
-    if (begun === null || (session !== null && session.authenticatedAt >= begun.authenticatedAt))
-      return session
+    const now = Date.now()
+    const age = (one: Session): number => ageOf(one.authenticatedAt, now)
+    if (begun === null || (session !== null && age(session) <= age(begun))) return session
     const purpose = { of: call.request, letsOn: true }
     const missing = await assurance.missing(begun.userId, begun, request, purpose)
     return missing.length > 0 ? begun : browser[STEPS].raise(call, begun, NOTHING_MORE, request, form)

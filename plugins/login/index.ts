@@ -8,6 +8,7 @@ import fp from 'fastify-plugin'
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { Session } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { ageOf } from '../../src/protocol/sign-in-age.ts'
 import { usernameKey } from '../../src/protocol/username.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import { requestedSubjects, type ClaimsRequest } from '../../src/protocol/claims-request.ts'
@@ -86,7 +87,7 @@ function isFreshEnough({ authenticatedAt }: Session, request: ApprovalRequest): 
   const prompts = promptsOf(request)
   if (['login', 'select_account', 'create'].some((one) => prompts.includes(one))) return false
   const maxAge = request.parameters['max_age'] as number | undefined
-  return maxAge === undefined || Date.now() - authenticatedAt <= maxAge * 1000
+  return maxAge === undefined || ageOf(authenticatedAt) <= maxAge * 1000
 }
 
 export default fp(login, {

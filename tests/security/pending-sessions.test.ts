@@ -145,24 +145,28 @@ describe('the second factor', () => {
     expect([new URL(page.url).pathname, page.status]).toEqual(['/account/profile', 200])
   })
 
-  test('is asked for again by a fresh sign-in of the administration', async () => {
-    const agent = await pending()
-    await agent.submit(await agent.get(`${server.url}/admin`), 'pin', { pin: PIN })
-    await server.database.query(
-      `update sessions set authenticated_at = authenticated_at - interval '601 seconds'`,
-    )
-    const { id } = (await oauth.users.find(BOB.username))!
-    const user = await agent.get(`${server.url}/admin/user?id=${id}`)
-    const again = await agent.submit(user, 'disable')
-    const factor = await giveFirst(agent, again)
-    expect(findForm(factor, 'pin')).toBeDefined()
-    // What was signed in well enough goes on beside it.
-    expect((await agent.get(`${server.url}/account`)).body).toContain('signed-in-as')
-    const back = await agent.submit(factor, 'pin', { pin: PIN })
-    expect(back.body).toContain('not done yet')
-    expect((await agent.submit(back, 'disable')).body).toContain('disabled')
-    await oauth.users.enable(BOB.username)
-  })
+  // Also where the clock was ahead: that says nothing of how long ago it was.
+  test.each(['-601 seconds', '1 day'])(
+    'is asked for again by a fresh sign-in of the administration, at %s',
+    async (from) => {
+      const agent = await pending()
+      await agent.submit(await agent.get(`${server.url}/admin`), 'pin', { pin: PIN })
+      await server.database.query(
+        `update sessions set authenticated_at = authenticated_at + interval '${from}'`,
+      )
+      const { id } = (await oauth.users.find(BOB.username))!
+      const user = await agent.get(`${server.url}/admin/user?id=${id}`)
+      const again = await agent.submit(user, 'disable')
+      const factor = await giveFirst(agent, again)
+      expect(findForm(factor, 'pin')).toBeDefined()
+      // What was signed in well enough goes on beside it.
+      expect((await agent.get(`${server.url}/account`)).body).toContain('signed-in-as')
+      const back = await agent.submit(factor, 'pin', { pin: PIN })
+      expect(back.body).toContain('not done yet')
+      expect((await agent.submit(back, 'disable')).body).toContain('disabled')
+      await oauth.users.enable(BOB.username)
+    },
+  )
 
   test.each([{ prompt: 'login' }, { prompt: 'select_account' }, { max_age: '0' }])(
     'is enough, once, where somebody who is signed in has to sign in again: %o',
