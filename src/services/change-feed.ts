@@ -29,6 +29,8 @@ export interface ChangeFeed {
    * failed: it polls now, and the promise is kept when it has, or could not. Never rejects.
    */
   catchUp(): Promise<void> | undefined
+  /** Milliseconds since the epoch: the database's clock at the last poll that succeeded; 0 before the first. */
+  databaseTime(): number
   /** Seconds since the last poll that succeeded; no number before the first. */
   age(): number | undefined
   /** Reads once, and from then on every half second. Throws when the first read fails. */
@@ -163,6 +165,7 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
       if (reading === undefined && isBehind()) reading = readUp()
       return reading
     },
+    databaseTime: () => databaseTime?.getTime() ?? 0,
     age: () => (freshAt === -Infinity ? undefined : (performance.now() - freshAt) / 1000),
     async start() {
       await poll().catch((error: unknown) => {

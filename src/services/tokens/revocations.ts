@@ -13,25 +13,28 @@ export interface Revocations {
   start(): Promise<void>
 }
 
+/** Milliseconds. */
 const SWEEP_EVERY = 60_000
 
 export function createRevocations(database: Database, feed: ChangeFeed): Revocations {
   const revoked = new Map<string, number>()
-  let sweptAt = Date.now()
+  let sweptAt = performance.now()
 
   async function load(): Promise<void> {
     for (const { jti, expiresAt } of await database.query(statements.revoked))
       revoked.set(jti, expiresAt.getTime())
   }
 
-  function sweep(now: number): void {
-    if (now - sweptAt < SWEEP_EVERY) return
-    sweptAt = now
+  /** What is over by our clock and by the database's: each may be ahead for a while, and nothing is read once more when it is right again. */
+  function sweep(): void {
+    if (performance.now() - sweptAt < SWEEP_EVERY) return
+    sweptAt = performance.now()
+    const now = Math.min(Date.now(), feed.databaseTime())
     for (const [jti, expiresAt] of revoked) if (expiresAt < now) revoked.delete(jti)
   }
 
   feed.on('revoked_token', ({ key, expiresAt }) => {
-    sweep(Date.now())
+    sweep()
     revoked.set(key, expiresAt?.getTime() ?? Number.MAX_SAFE_INTEGER)
   })
   feed.onGap(load)

@@ -1,5 +1,6 @@
 /** Token revocation (RFC 7009): what a client gives back is dead, and nothing else is. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { createClient, getToken, introspect, statusWith } from '../../support/clients.ts'
 import { basic } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
@@ -94,6 +95,19 @@ test('a revocation is durable: a server that starts on the same database knows i
   const at = `http://127.0.0.1:${port}/introspect`
   expect(await (await second.post(at, { token }, client.basic)).json()).toEqual({ active: false })
   await second.close()
+})
+
+test('a revoked one stays so where the clock was ahead for a while, and others were revoked meanwhile', async () => {
+  const { access_token: token } = await getToken(server, client)
+  await revoke({ token })
+  // Once it was read with what other processes have changed, it is not read again.
+  const [{ feed }, from] = [kernelOf(server.server), performance.now()]
+  await expect.poll(() => performance.now() - feed.age()! * 1000).toBeGreaterThan(from)
+  onTestFinished(() => void vi.useRealTimers())
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 30 * 3_600_000 })
+  await revoke({ token: (await getToken(server, client)).access_token })
+  vi.useRealTimers()
+  expect(await isGood(token)).toBe(false)
 })
 
 describe('a token that is not there to revoke: 200 {}', () => {
