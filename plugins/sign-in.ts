@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Session } from '../src/doors/interaction.ts'
 import { Type } from '../src/protocol/schema.ts'
-import { ageOf } from '../src/protocol/sign-in-age.ts'
+import { ageOf } from '../src/protocol/age-of.ts'
 
 /**
  * `max_age` as in OpenID Connect Core §3.1.2.1: who signed in more seconds ago does it once more. `account=other` is for

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { BrowserCall, Interaction, Session } from '../../src/doors/interaction.ts'
-import { ageOf } from '../../src/protocol/sign-in-age.ts'
+import { ageOf } from '../../src/protocol/age-of.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { STEPS } from '../browser/index.ts'

@@ -3,6 +3,7 @@ import { User } from '../entities/user.ts'
 import { beginsWith, type FoundRow } from './begins-with.ts'
 import type { Database } from './database.ts'
 import { shown, statement, type Table } from './statement.ts'
+import { CLOCK_SKEW } from '../protocol/signed-jwt.ts'
 import { isUuid, NIL } from '../protocol/uuid.ts'
 
 export type UserRow = Pick<User, (typeof COLUMNS)[number]>
@@ -78,17 +79,19 @@ export const statements = {
       where ${user.column('emailKey')} is null and ${claims}->'email_verified' = 'true'::jsonb
         and ${claims}->>'email' <> '' order by ${user.column('id')} limit $1`
   }),
-  /** A row where the user $1, who may sign in, is still known to browsers that signed in at $2. */
+  /** A row where the user $1, who may sign in, is still known to browsers that signed in at $2; what is ahead was before any end. */
   knowsBrowsersOf: statement<Pick<User, 'id'>>('user-knows-browsers', (table) => {
     const user = table(User)
     return `select ${user.columns('id')} from ${user.name}
       where ${user.column('id')} = $1 and ${user.column('disabledAt')} is null
-        and coalesce(${user.column('strangersBefore')} <= $2::timestamptz, true)`
+        and (${user.column('strangersBefore')} is null or $2::timestamptz
+          between ${user.column('strangersBefore')} and now() + interval '${CLOCK_SKEW} seconds')`
   }),
-  /** Whoever signed in before $2 comes as a stranger. */
+  /** Whoever signed in before $2 comes as a stranger; before now, where a clock says so that is wrong: else nothing would begin until then. */
   forgetBrowsers: statement('user-forget-browsers', (table) => {
     const user = table(User)
-    return `update ${user.name} set ${user.column('strangersBefore')} = $2 where ${user.column('id')} = $1`
+    return `update ${user.name} set ${user.column('strangersBefore')} = case when $2::timestamptz <= clock_timestamp() + interval '${CLOCK_SKEW} seconds'
+        then $2::timestamptz else date_trunc('milliseconds', clock_timestamp()) end where ${user.column('id')} = $1`
   }),
   /** For a change of what is read: whoever is called so. */
   lock: statement<UserRow>('user-lock', (table) => {

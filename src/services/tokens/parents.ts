@@ -9,7 +9,7 @@ import type { Database } from '../../store/database.ts'
 import { statements as records } from '../../store/user-records.ts'
 import { isOfClient } from '../clients/same-client.ts'
 import type { Directory } from '../directory.ts'
-import { endedSince, isInUse } from '../users/user.ts'
+import { isInUse } from '../users/user.ts'
 import type { Revocations } from './revocations.ts'
 
 export interface Parents {
@@ -41,7 +41,7 @@ export function createParents({ database, directory, revocations, trusted }: Par
     if (trust !== undefined && !(await trusted()).some(({ generation }) => generation === trust)) return false
     const found = user === undefined ? undefined : await directory.findUser(user)
     if (found === null || (found !== undefined && !isInUse(found))) return false
-    if (acts && found !== undefined && endedSince(found, ended)) return false
+    if (acts && (found?.endedAt ?? 0) > ended) return false
     return link === undefined || (await database.query(records.owner, [link])).length > 0
   }
 

@@ -98,9 +98,10 @@ export function createEmailLinks({ database, changeUser, box, artifacts }: Email
   }
 }
 
-function isGood({ user, mark, madeAt = Number.POSITIVE_INFINITY }: Stored, row: UserRow): boolean {
+function isGood({ user, mark, madeAt }: Stored, row: UserRow): boolean {
   const known = toUser(row)
-  return known.id === user && isInUse(known) && !endedSince(known, madeAt) && mark === passwordMark(row)
+  const isOver = madeAt !== undefined && endedSince(known, madeAt)
+  return known.id === user && isInUse(known) && !isOver && mark === passwordMark(row)
 }
 
 function spent(): OAuthError {

@@ -2,6 +2,7 @@
 import type { Claims } from '../../protocol/claims.ts'
 import type { User } from '../../doors/user.ts'
 import { addressKey } from '../../protocol/mail-address.ts'
+import { ageOf } from '../../protocol/age-of.ts'
 import type { UserRow } from '../../store/users.ts'
 
 export type { User } from '../../doors/user.ts'
@@ -14,9 +15,12 @@ export function isInUse({ disabled, deletesAt }: Pick<User, 'disabled' | 'delete
   return !disabled && deletesAt === null
 }
 
-/** Whether what was begun for them at this instant, in milliseconds since the epoch, was ended later with all else of theirs. */
+/**
+ * Whether what was begun for them at this instant, in milliseconds since the epoch, was ended later with all else of theirs. What is ahead
+ * of our clock may have been begun before any end.
+ */
 export function endedSince({ endedAt }: Pick<User, 'endedAt'>, at: number): boolean {
-  return endedAt !== null && endedAt > at
+  return endedAt !== null && (endedAt > at || ageOf(at) === Infinity)
 }
 
 /** What is known of a user, as claims: those stored, and what the server knows by itself. */

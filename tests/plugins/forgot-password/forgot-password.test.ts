@@ -2,7 +2,7 @@
  * Forgotten passwords: from the app and back to it, by a link that is good once, and that tells nobody who has an account.
  * @needs latchkey-forgot-password
  */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { endedWhileItWaits } from '../../support/away-mail.ts'
 import { linkIn, openMailbox } from '../../support/mailbox.ts'
@@ -42,6 +42,15 @@ async function linkFor(email: string): Promise<string> {
   await ask(email)
   return linkIn(await mailbox.next(email, 'Set a new password'))
 }
+
+test('a mail comes, too, where the password was set while the clock was ahead', async () => {
+  const { username, email } = await register()
+  onTestFinished(() => void vi.useRealTimers())
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
+  await oauth.users.setPassword(username, passwordOf(0))
+  vi.useRealTimers()
+  expect(await linkFor(email)).toContain('/reset-password?token=')
+})
 
 test('who comes from an app goes back to it, signed in, and all else of theirs has ended', async () => {
   const { username, email, id } = await register()

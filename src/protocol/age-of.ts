@@ -1,4 +1,4 @@
-/** How long ago somebody signed in, where the clock by which that was written down may have been another. */
+/** How long ago something was, such as a sign-in, where the clock by which that was written down may have been another. */
 import { CLOCK_SKEW } from '../../plugins/require-scope/claims.ts'
 
 /**
