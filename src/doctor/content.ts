@@ -8,7 +8,7 @@ import { createSecretBox, type SecretBox } from '../services/keys/secret-box.ts'
 import type { Place } from '../store/connections.ts'
 import { openDatabase, type Database } from '../store/database.ts'
 import { NAMED, statements as uses } from '../store/secret-key-uses.ts'
-import { statements as signingKeys, type SigningKeyRow } from '../store/signing-keys.ts'
+import { FAR, statements as signingKeys, type SigningKeyRow } from '../store/signing-keys.ts'
 import { statements as roles } from '../store/user-roles.ts'
 import { statements as users } from '../store/users.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
@@ -99,6 +99,13 @@ function examineKeys(stored: readonly SigningKeyRow[], box: SecretBox, config: C
     const overdue = config.OIDC_KEY_ROTATE > 0 && age > config.OIDC_KEY_ROTATE * 1000 + DAY
     if (newest === undefined)
       findings.push(warn(CHECK, `${algorithm} has no key that stays: run \`key rotate\`.`))
+    else if (-age > (config.OIDC_KEY_PUBLISH + FAR) * 1000)
+      findings.push(
+        fail(
+          CHECK,
+          `The newest ${algorithm} key ${describeAge(age)}, since a clock was ahead: set that, and run \`key rotate\`, which has it sign at its time.`,
+        ),
+      )
     else if (overdue)
       findings.push(
         warn(CHECK, `${algorithm} should have a new key by now: let a server run, or run \`key rotate\`.`),

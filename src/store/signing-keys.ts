@@ -7,6 +7,9 @@ const COLUMNS = [
   'revokedAt',
 ] as const // prettier-ignore
 
+/** Seconds: further ahead than any clock that is right would have a key sign. */
+export const FAR = 300
+
 export type SigningKeyRow = Pick<SigningKey, (typeof COLUMNS)[number]>
 
 export const statements = {
@@ -56,6 +59,26 @@ export const statements = {
     return `update ${name} set ${column('signsFrom')} = least(${column('signsFrom')}, $2)
       where ${column('kid')} = $1 and ${column('revokedAt')} is null returning ${columns('kid')}`
   }),
+  /**
+   * Those of the algorithm $1 that would begin to sign much later than $2 seconds from now, by the database's clock, do so then, in the
+   * order in which they would have.
+   */
+  bringForward: statement<Pick<SigningKey, 'kid' | 'algorithm' | 'signsFrom'>>(
+    'signing-keys-bring-forward',
+    (table) => {
+      const { name, column, columns } = table(SigningKey)
+      const [kid, signsFrom] = [column('kid'), column('signsFrom')]
+      const [then, far] = [
+        "now() + $2::float8 * interval '1 second'",
+        `now() + ($2::float8 + ${FAR}) * interval '1 second'`,
+      ]
+      const ofThese = `from ${name} where ${column('algorithm')} = $1 and ${column('revokedAt')} is null and ${signsFrom}`
+      return `with far as (select ${kid} as id, row_number() over (order by ${signsFrom}) as place ${ofThese} > ${far})
+      update ${name} set ${signsFrom} = greatest(${then}, (select max(${signsFrom}) ${ofThese} <= ${far}))
+        + far.place * interval '1 millisecond'
+      from far where ${kid} = far.id returning ${columns('kid', 'algorithm', 'signsFrom')}`
+    },
+  ),
   reseal: statement('signing-key-reseal', (table) => {
     const key = table(SigningKey)
     return `update ${key.name} set ${key.column('privateJwk')} = $3

@@ -116,6 +116,18 @@ test('it changes nothing, and makes nothing', async () => {
   await expect(readdir(DATA_DIR)).rejects.toThrow('ENOENT')
 })
 
+test('a key that signs in a year alone, as a clock that was ahead has written', async () => {
+  const { settings, database } = await leaveServer()
+  await database.query(
+    `update signing_keys set signs_from = now() + interval '1 year' where algorithm = 'ES256'`,
+  )
+  expect(await complaints(settings)).toEqual([
+    expect.stringMatching(
+      /^fail signing keys: The newest ES256 key signs from \d{4}-\S+Z, since a clock was ahead: set that, and run `key rotate`, which has it sign at its time\.$/,
+    ),
+  ])
+})
+
 test('keys that SECRET_KEY does not fit, and what a former one is still needed for', async () => {
   const { settings, database } = await leaveServer()
   const sealed = createSecretBox([KEY]).seal('{}', 'outbox')

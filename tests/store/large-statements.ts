@@ -304,6 +304,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'signing-key-succeed': [['kid', later], 1],
   'signing-key-revoke': [['kid', now], 1],
   'signing-key-forward': [['kid', now], 1],
+  'signing-keys-bring-forward': [['ES256', 35], 0],
   'signing-key-reseal': [['kid', 'sealed', 'sealed'], 1],
   'signing-keys-dead': [[], 10],
   'signing-key-remove': [['kid'], 1],

@@ -20,6 +20,8 @@ import type { RingKey } from './ring-key.ts'
 export interface KeyChanges {
   /** A key that signs after `publishFor` seconds, and the end of the one it replaces; false where that one has a successor. */
   add(algorithm: string, predecessor: RingKey | undefined, publishFor: number): Promise<boolean>
+  /** Has those that a clock which was ahead would have sign much later do so after `publishFor` seconds; false where there are none. */
+  bringForward(algorithm: string, publishFor: number): Promise<boolean>
   /** Revokes `key`, one of `published`, which are those of its algorithm; false where these are not as they were. */
   end(key: RingKey, published: readonly RingKey[]): Promise<boolean>
   /** Seconds: the life of the tokens that live longest. */
@@ -110,6 +112,15 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
         }),
       )
     },
+    bringForward: async (algorithm, publishFor) =>
+      audit.transaction(async (query, note) => {
+        const brought = await query(statements.bringForward, [algorithm, publishFor])
+        for (const key of brought) {
+          await recordChange(query, 'signing_key', key.kid)
+          note(created(key))
+        }
+        return brought.length > 0
+      }),
     async end(key, published) {
       const planned = planRevocation(key, published, Date.now())
       const waits = planned.successor === 'published'
@@ -168,6 +179,10 @@ async function unlessOutdated(change: Promise<void>): Promise<boolean> {
   }
 }
 
-function created({ kid, algorithm, signsFrom }: NewSigningKey): NewEvent {
+function created({
+  kid,
+  algorithm,
+  signsFrom,
+}: Pick<NewSigningKey, 'kid' | 'algorithm' | 'signsFrom'>): NewEvent {
   return { type: 'key.created', details: { kid, algorithm, signsFrom: signsFrom.toISOString() } }
 }

@@ -46,7 +46,10 @@ export interface KeyRing extends Pick<LoadedKeys, 'find' | 'signer' | 'revoked'>
   stateOf(key: KeyRecord): KeyState
   /** Seconds: what the tokens live for that live longest. */
   longestLifetime(): Promise<number>
-  /** Publishes a successor that signs after `publishFor` seconds; returns it, or the one another process made. */
+  /**
+   * Publishes a successor that signs after `publishFor` seconds; returns it, or the one another process made. Where the newest would sign
+   * much later, since a clock was ahead, that does so then, and is returned.
+   */
   rotate(algorithm: string, publishFor?: number): Promise<RingKey>
   /** The same in the place of the newest key as it was seen, of the kid `former`: where that is not the newest any more, returns the one that is. */
   succeed(algorithm: string, former: string): Promise<RingKey>
@@ -111,7 +114,10 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   ): Promise<RingKey> {
     assertOffered(algorithm)
     await load()
+    const isBrought = await changes.bringForward(algorithm, publishFor)
+    if (isBrought) await load()
     const predecessor = newest(algorithm)
+    if (isBrought && predecessor !== undefined) return predecessor
     if (predecessor !== undefined && former !== undefined && predecessor.kid !== former) return predecessor
     assertNamed(predecessor)
     await create(algorithm, predecessor, predecessor === undefined ? 0 : publishFor)

@@ -11,7 +11,10 @@ export interface PublishedKeys {
   keys(): readonly KeyRecord[]
   /** `{ "keys": [...] }` of RFC 7517 §5, as bytes. */
   jwks(): Buffer
-  /** Publishes a successor that signs after `publishFor` seconds; returns it, or the one another process made. */
+  /**
+   * Publishes a successor that signs after `publishFor` seconds; returns it, or the one another process made. Where the newest would sign
+   * much later, since a clock was ahead, that does so then, and is returned.
+   */
   rotate(algorithm: string, publishFor?: number): Promise<KeyRecord>
   /**
    * Ends a key, and with it all that it signed, in every process within two seconds; returns what is left of it. Throws

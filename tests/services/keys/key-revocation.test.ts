@@ -64,6 +64,23 @@ test('when a successor is revoked, the key before it does not sign again', async
   expect(keys.mayHaveSigned(signer.kid, Date.now())).toBe(true)
 })
 
+test('a key that a clock which was ahead would have sign in a year is brought forward by the next rotation', async () => {
+  const server = await startServer(settings)
+  const keys = keysOf(server)
+  const first = keys.signer('ES256')
+  await keys.rotate('ES256')
+  await server.database.query(
+    `update signing_keys set signs_from = signs_from + interval '1 year' where algorithm = 'ES256' and retires_at is null`,
+  )
+  const next = await keys.rotate('ES256')
+  expect(next.signsFrom).toBeLessThan(Date.now() + 60_000)
+  expect(states(server, 'ES256')).toEqual(['current', 'next'])
+  await expect.poll(() => keys.signer('ES256').kid).toBe(next.kid)
+  expect(keys.mayHaveSigned(first.kid, next.signsFrom - 1)).toBe(true)
+  // From then on a rotation makes one.
+  expect((await keys.rotate('ES256', 0)).kid).not.toBe(next.kid)
+})
+
 test('an algorithm that few use is never left without a key', async () => {
   const [one, two] = await startTwo()
   await keysOf(one).provide('EdDSA')
