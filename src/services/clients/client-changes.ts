@@ -133,9 +133,12 @@ export function createClientChanges({
       assertNotTaken(clientId)
       await policies.check(wanted, secret !== undefined, isServed)
       const registered = toMetadata(wanted, secret !== undefined)
+      const { raw } = await import('@mikro-orm/core')
       try {
         return await within(clientId, async (em, note) => {
           const client = em.create(Client, wanted, { persist: true })
+          // Of what it is given the database writes down the time: by a clock that is ahead of that it would be another's.
+          client.createdAt = raw('least(?, now())', [new Date()])
           if (secret !== undefined) addSecret(em, client, secret)
           await em.flush()
           if (isNamed) await claimScopeName(em, clientId)

@@ -1,7 +1,7 @@
 /** The authorization_code grant: everything that a code is bound to, broken alone and in pairs; and what it gives. */
 import { decodeJwt } from 'jose'
 import { hash } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ALIVE, codesOf, DEAD, exchangeAs, lifeOf, mutantsOf, refreshAs } from '../../support/code-flow.ts'
 import { rowsWith } from '../../support/left-out.ts'
 import { bearer } from '../../support/requests.ts'
@@ -112,6 +112,16 @@ describe('a code is bound', () => {
     expect(await exchangeAs(server, clientOf(members), code)).toMatchObject(REFUSED)
     expect(await refreshAs(server, clientOf(members), tokens.refresh_token)).toMatchObject(REFUSED)
   })
+})
+
+test('a client that was registered while the clock was ahead gets its tokens once the clock is right', async () => {
+  const members = { ...WEB, client_id: 'ahead' }
+  onTestFinished(() => void vi.useRealTimers())
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
+  await server.server.oauth.clients.create(members)
+  vi.useRealTimers()
+  const { status } = await exchangeAs(server, toClient(members), await getCode({ client_id: 'ahead' }))
+  expect(status).toBe(200)
 })
 
 test('a second use ends what the first gave; one that proves less ends nothing', async () => {
