@@ -16,13 +16,16 @@ export const statements = {
     return `select ${kept.columns('document', 'readAt', 'freshUntil', 'staleUntil', 'keptUntil')} from ${kept.name}
       where ${kept.column('clientId')} = $1 and ${isAhead(kept.column('keptUntil'))}`
   }),
-  /** In the place of an older one; a new one only while there are fewer than $7. */
+  /**
+   * In the place of an older one; a new one only while there are fewer than $7. It was read now, by the database's clock, whatever that of the
+   * process ($3) says: of the other instants the distance from that counts.
+   */
   keep: statement('client-document-keep', (table) => {
     const kept = table(ClientDocument)
     const [clientId, ...others] = COLUMNS.map((one) => kept.column(one))
     const some = `select from ${kept.name} limit $7`
     return `insert into ${kept.name} as had (${[clientId, ...others].join(', ')})
-      select $1::text, $2::jsonb, $3::timestamptz, $4::timestamptz, $5::timestamptz, $6::timestamptz
+      select $1::text, $2::jsonb, ${['$3', '$4', '$5', '$6'].map((one) => `now() + (${one}::timestamptz - $3::timestamptz)`).join(', ')}
         where exists (select from ${kept.name} where ${clientId} = $1::text) or (select count(*) from (${some}) one) < $7
       on conflict (${clientId}) do update set ${others.map((one) => `${one} = excluded.${one}`).join(', ')}
         where had.${kept.column('readAt')} < excluded.${kept.column('readAt')}`

@@ -3,7 +3,7 @@
  * @needs latchkey-client-documents
  */
 import { decodeJwt } from 'jose'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { createClient, introspect } from '../../support/clients.ts'
 import { passTime } from '../../support/clocks.ts'
@@ -212,6 +212,24 @@ test('a document that is away ends nothing that goes on, and begins nothing', as
   passTime(6000)
   expect((await refresh(clientId, token)).status).toBe(200)
   vi.useRealTimers()
+})
+
+test('a document that was read while the clock was ahead is fresh for no longer than others', async () => {
+  const clientId = host.publish('ahead.json', { client_name: 'Of before' })
+  const nameOn = async () =>
+    /Of before|Of now/.exec((await createUserAgent(server.url).get(urlFor(clientId))).body)?.[0]
+  onTestFinished(() => void vi.useRealTimers())
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
+  expect(await nameOn()).toBe('Of before')
+  vi.useRealTimers()
+  host.publish('ahead.json', { client_name: 'Of now' })
+  // An hour later, for which it is fresh at most.
+  await server.database.query(
+    `update client_documents set read_at = read_at - interval '1 hour', fresh_until = fresh_until - interval '1 hour' where client_id = $1`,
+    [clientId],
+  )
+  forget()
+  expect(await nameOn()).toBe('Of now')
 })
 
 test('a host that fails for a moment keeps nobody out, unless the document says must-revalidate', async () => {
