@@ -50,10 +50,15 @@ export async function examineDatabase(
 
 /** What of its settings would lose or mix up what we store. */
 function examineServer(facts: ServerFacts, { production, DATABASE_URL }: Config): Finding[] {
-  const { version, encoding, isolation, readOnly, superuser } = facts
+  const { version, encoding, folds, isolation, readOnly, superuser } = facts
   const wrong: (Finding | false)[] = [
     version < 150_000 && fail(CHECK, 'It is older than PostgreSQL 15: upgrade it.'),
     encoding !== 'UTF8' && fail(CHECK, `Its encoding is ${encoding}: create it anew with UTF8.`),
+    !folds &&
+      warn(
+        CHECK,
+        'Its locale does not make i of I, as Turkish does not, so searches miss names with an I: create it anew with another, such as und.',
+      ),
     readOnly &&
       fail(CHECK, 'It only reads: let DATABASE_URL name the primary, by a name or proxy that follows it.'),
     isolation !== 'read committed' &&

@@ -5,6 +5,8 @@ export interface ServerFacts {
   /** As in `server_version_num`: 150004. */
   readonly version: number
   readonly encoding: string
+  /** Whether `lower` makes i of I: in Turkish it does not. */
+  readonly folds: boolean
   readonly isolation: string
   readonly synchronousCommit: string
   readonly fsync: boolean
@@ -25,6 +27,7 @@ export interface ServerFacts {
 
 const FACTS = `select current_setting('server_version_num')::int as "version",
   current_setting('server_encoding') as "encoding",
+  lower('I') = 'i' as "folds",
   current_setting('default_transaction_isolation') as "isolation",
   current_setting('synchronous_commit') as "synchronousCommit",
   current_setting('fsync')::bool as "fsync",

@@ -176,6 +176,19 @@ test('what of the database would lose or mix up what is stored', async () => {
   ])
 })
 
+test('a database whose language has another small letter for I', async () => {
+  const { settings, database } = await leaveServer()
+  const name = `${new URL(database.url).pathname.slice(1)}_tr`
+  await database.query(
+    `create database ${name} template template0 encoding 'UTF8' locale_provider icu icu_locale 'tr-TR'`,
+  )
+  atEndOfFile(async () => database.query(`drop database ${name} with (force)`))
+  const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href
+  expect(await complaints({ ...settings, DATABASE_URL })).toContain(
+    'warn database: Its locale does not make i of I, as Turkish does not, so searches miss names with an I: create it anew with another, such as und.',
+  )
+})
+
 test('a role that may not make what is missing, and one that may not read', async () => {
   const { settings, database } = await leaveServer()
   const role = `doctor_${process.pid}`
