@@ -33,6 +33,8 @@ export interface DoorRegistry {
   readonly credentials: ReadonlySet<string>
   /** What a handler reads. Throws where that is a credential. */
   reads(parameters: TObject): void
+  /** Whether a parameter of this name says something here, whichever endpoint reads it. */
+  isRead(name: string): boolean
   /** Throws when `key` has an owner already. */
   register<K extends keyof Dispatched>(kind: K, key: string, owner: Dispatched[K]): void
   owners<K extends keyof Dispatched>(kind: K): ReadonlyMap<string, Dispatched[K]>
@@ -126,6 +128,7 @@ export function createDoorRegistry(): DoorRegistry {
     grants,
     credentials: names.credentials,
     reads,
+    isRead: names.isRead,
     registerGrant<P extends TObject>(grant: Grant<P>) {
       assertGrant(grant)
       assertOpen(`The grant ${grant.type}`)

@@ -60,12 +60,15 @@ export interface TakenNames {
   takeCredential(name: string): void
   /** A handler reads these parameters. Throws `ConfigError` for one that carries a proof. */
   read(names: Iterable<string>): void
+  /** Whether a handler or the server itself reads the parameter `name` anywhere, or it proves who a client is. */
+  isRead(name: string): boolean
 }
 
 export function createTakenNames(): TakenNames {
   const parameters = new Set(PARAMETERS)
   const credentials = new Set(CREDENTIALS)
-  const read = new Set<string>()
+  // Of every request for approval, whatever plugins there are.
+  const read = new Set(['scope'])
   const taken = new Map<string, Set<string>>([['parameter', parameters]])
   for (const [document, names] of Object.entries(MEMBERS)) taken.set(memberOf(document), new Set(names))
   const shared = new Map<string, string>()
@@ -97,6 +100,7 @@ export function createTakenNames(): TakenNames {
         read.add(name)
       }
     },
+    isRead: (name) => parameters.has(name) || read.has(name),
   }
 }
 

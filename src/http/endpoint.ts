@@ -36,7 +36,7 @@ export interface Endpoints {
 
 export type RegisteredEndpoint = Required<Pick<Endpoint, 'metadata' | 'path' | 'publicClients'>>
 
-type Doors = Pick<DoorRegistry, 'assertOpen' | 'credentials' | 'reads' | 'all' | 'represents'>
+type Doors = Pick<DoorRegistry, 'assertOpen' | 'credentials' | 'reads' | 'isRead' | 'all' | 'represents'>
 
 /** A path, and what its methods agree on. */
 interface Place {
@@ -147,7 +147,8 @@ function serving<P extends TObject, Who extends Caller>(
   { guard, find }: Finder<Who>,
   doors: Doors,
 ): Served {
-  const read = readerOf(endpoint)
+  const { properties } = endpoint.parameters
+  const read = readerOf(endpoint, (name) => Object.hasOwn(properties, name) || doors.isRead(name))
   const parse = compileParameters(endpoint.parameters)
   const formsFor = formsOf(doors, endpoint.path)
   const ofJson = endpoint.body === 'json' && !isBodiless(endpoint.method ?? 'POST')

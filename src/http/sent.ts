@@ -15,20 +15,29 @@ const NOTHING: Bag = Object.freeze({})
 const NO_WIRE: Wire = Object.freeze(Object.create(null) as Wire)
 const NOWHERE: Readonly<Record<string, string>> = Object.freeze({})
 
-export function readerOf({ path, method, body }: Pick<Endpoint, 'path' | 'method' | 'body'>): ReadSent {
+/** Whether a parameter of this name says something. */
+export type IsRead = (name: string) => boolean
+
+export function readerOf(
+  { path, method, body }: Pick<Endpoint, 'path' | 'method' | 'body'>,
+  isRead: IsRead,
+): ReadSent {
   const pathOf = path.includes('/:') ? segmentsOf : () => NOWHERE
   if (method === 'GET' || method === 'DELETE')
     return (request) => ({ wire: parseQuery(request), body: NOTHING, path: pathOf(request) })
   if (body === 'json') return (request) => ({ wire: NO_WIRE, body: jsonOf(request), path: pathOf(request) })
-  return (request) => ({ wire: parseBody(request), body: NOTHING, path: pathOf(request) })
+  return (request) => ({ wire: parseBody(request, isRead), body: NOTHING, path: pathOf(request) })
 }
 
-/** The parameters of the body. A query is not read (RFC 6749 §3.2), except to refuse a parameter sent in both. */
-function parseBody(request: FastifyRequest): Wire {
+/**
+ * The parameters of the body. A query is not read, except to refuse a parameter sent in both; what nobody reads is ignored there as
+ * everywhere (RFC 6749 §3.2): MSAL sends its `client-request-id` in both.
+ */
+function parseBody(request: FastifyRequest, isRead: IsRead): Wire {
   const wire = parseForm(formText(request))
   assertLengths(wire)
   for (const name in parseForm(queryText(request))) {
-    if (wire[name] !== undefined)
+    if (wire[name] !== undefined && isRead(name))
       throw new OAuthError('invalid_request', 'a parameter is in the query and in the body')
   }
   return wire

@@ -36,6 +36,14 @@ test('a parameter in the query and in the body is refused, and a query alone is 
   expect((await send(GRANT, '/token?scope=write&client_secret=x')).status).toBe(200)
 })
 
+test('what no endpoint reads may stand in both, as MSAL puts its own there', async () => {
+  const own = 'client-request-id=1'
+  expect((await send(`${GRANT}&${own}`, `/token?${own}`)).status).toBe(200)
+  expect((await send(`token=a&${own}`, `/introspect?${own}`)).status).toBe(200)
+  for (const name of ['client_id', 'client_secret', 'scope', 'resource', 'code_challenge', 'token'])
+    expect([name, ...(await refusal(send(`${GRANT}&${name}=a`, `/token?${name}=a`)))]).toEqual([name, 400, 'invalid_request'])
+}) // prettier-ignore
+
 test('resource may be repeated, and each one is checked', async () => {
   const resource = encodeURIComponent(server.url)
   expect((await send(`${GRANT}&resource=${resource}&resource=${resource}`)).status).toBe(200)

@@ -27,15 +27,14 @@ export interface EndpointOptions {
   devices: ReachOnDevices
 }
 
-const readOwn = compileParameters(
-  Type.Object({
-    scope: Type.String(),
-    binding_message: Type.Optional(Type.String()),
-    user_code: Type.Optional(Type.String({ maxLength: 1000 })),
-    requested_expiry: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,8}$' })),
-    client_notification_token: Type.Optional(Type.String()),
-  }),
-)
+const Own = Type.Object({
+  scope: Type.String(),
+  binding_message: Type.Optional(Type.String()),
+  user_code: Type.Optional(Type.String({ maxLength: 1000 })),
+  requested_expiry: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,8}$' })),
+  client_notification_token: Type.Optional(Type.String()),
+})
+const readOwn = compileParameters(Own)
 /** CIBA §7.1: a bearer token (RFC 6750 §2.1). */
 const NOTIFICATION_TOKEN = /^[A-Za-z0-9\-._~+/]{1,1024}=*$/
 /** Parameters of an authorization request that say who is asked, or how a browser asks them: here that is another's to say. */
@@ -47,6 +46,7 @@ export function addEndpoint(
 ): void {
   const { oauth } = fastify
   const { doors } = kernelOf(fastify)
+  doors.reads(Own)
   oauth.registerEndpoint({
     path: '/backchannel-authentication',
     metadata: 'backchannel_authentication_endpoint',

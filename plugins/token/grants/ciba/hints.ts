@@ -8,6 +8,7 @@ import { ENCRYPTED_HINT, isEncrypted } from '../../../../src/protocol/encryption
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { isObject } from '../../../../src/protocol/json.ts'
 import { SIGNATURE_ALGORITHMS } from '../../../../src/protocol/jwk-set.ts'
+import { Type } from '../../../../src/protocol/schema.ts'
 import { ExpiredJwtError, JwtError } from '../../../../src/protocol/signed-jwt.ts'
 import { isUuid } from '../../../../src/protocol/uuid.ts'
 import type { Wire } from '../../../../src/protocol/wire.ts'
@@ -35,6 +36,7 @@ export function createHints(fastify: FastifyInstance): FindHinted {
   const { oauth } = fastify
   const { doors, ownJwts } = kernelOf(fastify)
   const throttle = oauth.throttle('ciba-hint', MISSES)
+  doors.reads(Type.Object(Object.fromEntries(HINTS.map((name) => [name, Type.String()]))))
 
   /** The verified address before the name, as at sign-in. */
   async function findByName(text: string, client: Client): Promise<User | null> {
