@@ -29,12 +29,16 @@ export interface HeaderFacts {
   readonly frames: readonly string[]
   /** Whether its form may lead to another site. */
   readonly leadsAway: boolean
+  /** Whether its form is for another site, which is then told our origin, and no address. */
+  readonly postsAway: boolean
 }
 
 export function pageHeaders(issuer: string, facts: HeaderFacts): Record<string, string> {
   const { kind } = facts
   return {
     ...COMMON,
+    // Apps judge by `Origin` who posts to them from another site, and `iss` tells them as much.
+    ...(facts.postsAway ? { 'referrer-policy': 'strict-origin' } : {}),
     'content-security-policy': contentSecurityPolicy(facts),
     'cross-origin-opener-policy': kind === 'interaction' ? 'unsafe-none' : 'same-origin',
     ...(issuer.startsWith('https:') ? { 'strict-transport-security': `max-age=${TWO_YEARS}` } : {}),

@@ -75,6 +75,8 @@ declare module 'fastify' {
 const OF_AN_AREA = /^(?:account|admin)(?:-|$)/
 /** What looks like ours, whoever people are on the way to. */
 const OF_OURS = /^(?:(?:account|admin)(?:-|$)|error$)/
+/** The answer of `form_post`: no other has a form for another site. */
+const POSTS_AWAY = 'form-post'
 const DIRECTORY = new URL('../../templates/', import.meta.url)
 const inDirectory = (name: string): URL => new URL(`${name}.eta`, DIRECTORY)
 
@@ -123,8 +125,8 @@ async function pages(fastify: FastifyInstance): Promise<void> {
     const client = OF_OURS.test(name) ? undefined : ledTo.get(reply.request)
     const theme = client === undefined ? null : themes.addressOf(client)
     const html = await templates.render(name, model, { person, language, theme })
-    const images = [brand.logo, image ?? ''].map(policySource)
-    reply.headers(pageHeaders(issuer, { ...facts, images: images.filter((one) => one !== null) }))
+    const images = [brand.logo, image ?? ''].map(policySource).filter((one) => one !== null)
+    reply.headers(pageHeaders(issuer, { ...facts, images, postsAway: name === POSTS_AWAY }))
     void reply.header('content-language', language.tag)
     return html
   }

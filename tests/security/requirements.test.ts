@@ -160,15 +160,18 @@ test('S5: pages that hold a code, or see one, load nothing from elsewhere and le
   const post = await agent.get(authorizationUrl(server, { response_mode: 'form_post' }))
   const error = await agent.get(`${server.url}/authorize?client_id=nobody&code=secret`)
   expect(allowed.status).toBe(303)
-  for (const { body, headers } of [login, consent, post, error]) {
+  for (const { body } of [login, consent, post, error]) {
     const loaded = [
       ...body.matchAll(
         /<(?:script|img|link|iframe|source|object|embed)\b[^>]*?\s(?:src|href|data)="([^"]+)"/g,
       ),
     ]
     for (const [, address] of loaded) expect(new URL(address!, server.url).origin).toBe(server.url)
-    expect(headers.get('referrer-policy')).toMatch(/^(?:no-referrer|same-origin)$/)
   }
+  for (const { headers } of [login, consent, error])
+    expect(headers.get('referrer-policy')).toMatch(/^(?:no-referrer|same-origin)$/)
+  // The origin alone, which `iss` tells too.
+  expect(post.headers.get('referrer-policy')).toBe('strict-origin')
   const links = [...post.body.matchAll(/<a\b[^>]*\shref="([^"]+)"/g)].map(([, address]) => address!)
   for (const address of links) expect(new URL(address, server.url).origin).toBe(server.url)
 })

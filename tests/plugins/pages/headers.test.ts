@@ -47,7 +47,7 @@ test.each(samples)(
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
-      'referrer-policy': 'same-origin',
+      'referrer-policy': name === 'form-post' ? 'strict-origin' : 'same-origin',
       'cross-origin-opener-policy': INTERACTIONS.has(name) ? 'unsafe-none' : 'same-origin',
       'permissions-policy': expect.stringContaining('camera=()'),
     })
