@@ -1,6 +1,7 @@
 /**
  * What a stranger may say of a client of its own, made into what is stored of it: the house's checks and more, since nobody has
- * looked at it. What it asks for and may not have is refused; what nobody knows is ignored (RFC 7591 §2).
+ * looked at it. What it asks for and may not have is refused, but for grants: those are left out while others remain, since apps name all that
+ * the metadata has. What nobody knows is ignored (RFC 7591 §2).
  */
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { SelfRegistrationAllowance } from '../../doors/self-registration.ts'
@@ -51,17 +52,22 @@ export function createOpenMetadata({ doors, directory, policies }: Services): Pa
     return asked === undefined ? given : [...new Set([...asked, ...all])]
   }
 
-  /** Only what is served: else it would have it on the day on which somebody serves it. */
+  /**
+   * Only what is served: else it would have it on the day on which somebody serves it. Of what is served, what it may not have is left out
+   * (§2: the server may replace it), as long as something remains that it can use.
+   */
   function grantTypesOf(
     { grant_types: asked, response_types: types }: ClientInformation,
     { grantTypes = GRANT_TYPES }: SelfRegistrationAllowance,
   ): string[] {
     const served = servedGrantTypes(doors)
     const given = grantTypes.filter((type) => served.has(type))
+    const left = asked?.filter((type) => given.includes(type))
     const beyond = asked?.filter((type) => !given.includes(type)) ?? []
-    if (beyond.length > 0) throw metadataError('grant_types', `${beyond.join(' ')} ${NOT_BY_ITSELF}`)
+    const refused = left?.some(beginsByItself) === true ? beyond.filter((type) => !served.has(type)) : beyond
+    if (refused.length > 0) throw metadataError('grant_types', `${refused.join(' ')} ${NOT_BY_ITSELF}`)
     const usual = usualGrantTypes(types ?? ['code']).filter((type) => given.includes(type))
-    const has = asked ?? usual
+    const has = left ?? usual
     const missing = grantTypesFor(types ?? []).find((type) => !has.includes(type))
     if (missing !== undefined) throw metadataError('response_types', `need the grant type ${missing}`)
     return has
@@ -95,6 +101,11 @@ export function createOpenMetadata({ doors, directory, policies }: Services): Pa
       scope: await scopeOf(members, allowance),
     })
   }
+}
+
+/** Without another grant there is no token to refresh. */
+function beginsByItself(type: string): boolean {
+  return type !== 'refresh_token'
 }
 
 /** With the grant by which nobody has to be asked again. */

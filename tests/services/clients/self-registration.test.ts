@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { Type } from '../../../src/protocol/schema.ts'
 import { ClientMetadata } from '../../../src/protocol/client-metadata.ts'
 import type { SelfRegistration, SelfRegistrationOptions } from '../../../src/doors/self-registration.ts'
+import { rowsWith } from '../../support/left-out.ts'
 import { startServer } from '../../support/server.ts'
 import { SEED } from '../../support/sign-in.ts'
 
@@ -162,6 +163,29 @@ test('a grant that the door gives is given where it is asked for, and served', a
     code: 'invalid_client_metadata',
   })
 })
+
+test('a grant that is served and not for strangers is left out, as the answer says', async () => {
+  // VS Code and oidc-agent name all of theirs that the metadata has.
+  const devices = rowsWith('latchkey-device-code', ['urn:ietf:params:oauth:grant-type:device_code'])
+  const usual = ['authorization_code', 'refresh_token']
+  const asked = { redirect_uris: [URI], grant_types: [...usual, 'client_credentials', ...devices] }
+  const made = await plain.create(asked)
+  expect([made['grant_types'], made['response_types']]).toEqual([usual, ['code']])
+  expect((await clients.find(made.client_id))!.grant_types).toEqual(usual)
+  const replaced = await plain.replace(made.client_id, { ...asked, client_id: made.client_id })
+  expect(replaced['grant_types']).toEqual(usual)
+  const given = await plain.create(asked, { grantTypes: asked.grant_types })
+  expect(given['grant_types']).toEqual(asked.grant_types)
+})
+
+test.each<[string, object, string]>([
+  ['a grant that nobody serves beside others', { grant_types: ['implicit', 'password'] }, 'grant_types password cannot be'],
+  ['what gives no token to refresh', { grant_types: ['refresh_token', 'client_credentials'] }, 'grant_types client_credentials cannot be'],
+  ['a response type without what is left of its grants', { grant_types: ['implicit', 'client_credentials'], response_types: ['code'] }, 'response_types need the grant type authorization_code'],
+])('%s is refused all the same', async (_name, more, message) => {
+  const refused = plain.create({ redirect_uris: [URI], ...more }, { grantTypes: ['refresh_token', 'implicit'] })
+  await expect(refused).rejects.toMatchObject({ code: 'invalid_client_metadata', message: expect.stringContaining(message) as string })
+}) // prettier-ignore
 
 test('a door gives scopes: of a client its name would be the right to its tokens', async () => {
   for (const scope of ['service', 'nothing'])
