@@ -49,12 +49,16 @@ export function createAssertionMethod(
   const { doors, assertions } = kernelOf(fastify)
   let audiences: readonly string[] | undefined
 
-  /** The issuer (draft-ietf-oauth-rfc7523bis), and those endpoints of `AUDIENCES` that are here, also where TLS asks for a certificate. */
+  /**
+   * The issuer (draft-ietf-oauth-rfc7523bis), and those endpoints of `AUDIENCES` that are here, also where TLS asks for a certificate: with
+   * and without a slash at the end, as they are served.
+   */
   function audiencesHere(): string[] {
     const named = oauth.endpoints().filter(({ metadata }) => AUDIENCES.has(metadata))
     const origin = mtlsOriginOf(fastify)
     const bases = [oauth.issuer, ...(origin === undefined ? [] : [origin + oauth.config.basePath])]
-    return [oauth.issuer, ...named.flatMap(({ path }) => bases.map((base) => base + path))]
+    const paths = named.flatMap(({ path }) => [path, `${path}/`])
+    return [oauth.issuer, ...paths.flatMap((path) => bases.map((base) => base + path))]
   }
 
   /** As every client's must be. */

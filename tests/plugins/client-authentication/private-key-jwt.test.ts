@@ -106,7 +106,11 @@ test('openid-client, from the metadata alone, signs somebody in, asks who it is,
 })
 
 test('the token endpoint is an audience too, and the client_id may stand beside it', async () => {
-  expect(await ask(await make({ aud: `${one.url}/token` }), { client_id: 'service' })).toBe('200')
+  // With the slash of the paths that are served with one.
+  for (const aud of [`${one.url}/token`, `${one.url}/token/`])
+    expect([aud, await ask(await make({ aud }), { client_id: 'service' })]).toEqual([aud, '200'])
+  const held = await assertionOf(key, 'held', one.url, { aud: `${one.url}/token/` })
+  expect(await ask(held)).toBe(REFUSED)
 })
 
 test('T6: it ends, and clocks may differ by ten seconds and no more', async () => {
