@@ -86,7 +86,7 @@ async function registerAll(
   options: InstallOptions,
 ): Promise<void> {
   const { standalone = false, janitor = true, demonstrates = false, seeds = true } = options
-  const left = leftOut({ ...options, without: [...(options.without ?? []), ...config.WITHOUT] })
+  const left = leftOut(options, config.WITHOUT)
   const prefix = config.basePath
 
   await app.register(oauth, { config, database, settings, janitor, seeds })

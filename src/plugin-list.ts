@@ -183,21 +183,26 @@ function withPrefix(name: string): string {
   return name.startsWith('latchkey-') ? name : `latchkey-${name}`
 }
 
-/** Names of the plugins of ours that are not registered. Throws `ConfigError` for a name of none. */
-export function leftOut({
-  without = [],
-  pages: shown = true,
-}: Pick<LatchkeyOptions, 'without' | 'pages'>): ReadonlySet<string> {
+/**
+ * Names of the plugins of ours that are not registered. `set` are those of the setting WITHOUT, with which a sentence about one begins.
+ * Throws `ConfigError` for a name of none.
+ */
+export function leftOut(
+  { without: given = [], pages: shown = true }: Pick<LatchkeyOptions, 'without' | 'pages'>,
+  set: readonly string[] = [],
+): ReadonlySet<string> {
   const all = [...PLUGINS, resourceServer]
+  const without = [...given, ...set]
   const unknown = without.find((name) => !all.some((plugin) => nameOf(plugin) === name))
   if (unknown !== undefined) {
     const { nearest, distance } = findNearest(withPrefix(unknown), all.map(nameOf))
     const meant = distance > closeTo(unknown) ? '' : ` Did you mean ${nearest}?`
-    throw new ConfigError(`There is no plugin ${unknown} to leave out.${meant}`)
+    const there = given.includes(unknown) ? 'There' : 'WITHOUT: there'
+    throw new ConfigError(`${there} is no plugin ${unknown} to leave out.${meant}`)
   }
   const left = new Set(without)
   if (shown) {
-    assertNoneIsNeeded(left, all)
+    assertNoneIsNeeded(left, all, set)
     return left
   }
   for (const plugin of OF_PAGES) left.add(nameOf(plugin))
@@ -206,11 +211,12 @@ export function leftOut({
   return left
 }
 
-function assertNoneIsNeeded(left: ReadonlySet<string>, all: readonly object[]): void {
+function assertNoneIsNeeded(left: ReadonlySet<string>, all: readonly object[], set: readonly string[]): void {
   for (const plugin of all) {
     const needed = metaOf(plugin).dependencies?.find((one) => left.has(one))
-    if (needed !== undefined && !left.has(nameOf(plugin)))
-      throw new ConfigError(`${nameOf(plugin)} needs the plugin ${needed}: leave out both, or none.`)
+    if (needed === undefined || left.has(nameOf(plugin))) continue
+    const setting = set.includes(needed) ? 'WITHOUT: ' : ''
+    throw new ConfigError(`${setting}${nameOf(plugin)} needs the plugin ${needed}: leave out both, or none.`)
   }
 }
 
