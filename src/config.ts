@@ -3,6 +3,7 @@
  * refused in one sentence that names the setting.
  */
 import { isIP } from 'node:net'
+import { withHost } from './protocol/connection-url.ts'
 import { isLoopbackHost } from './protocol/redirect-uri.ts'
 import { ConfigError, parseSetting, settingsOf, type SettingValues } from './settings/setting-value.ts'
 import { assertSettings } from './settings/checks.ts'
@@ -28,6 +29,8 @@ export const DEFAULT_PORTS = { first: 3000, last: 3099 } as const
 
 const REQUIRED = ['OIDC_ISSUER', 'DATABASE_URL', 'SECRET_KEY'] as const
 
+const DATABASES = ['DATABASE_URL', 'DATABASE_REPLICA_URL'] as const
+
 /**
  * Parses settings by their names. Unknown names are ignored (`setting-names.ts` tells of them). A production start needs
  * those that are `required`. Throws `ConfigError`.
@@ -45,6 +48,10 @@ export function parseConfig(
   const isMcp = (parsed['OIDC_PROFILE'] as readonly string[]).includes('mcp')
   if (isMcp && values['OIDC_CLIENT_METADATA_DOCUMENTS'] === undefined)
     parsed['OIDC_CLIENT_METADATA_DOCUMENTS'] = ['any']
+  for (const name of DATABASES) {
+    const url = parsed[name]
+    if (typeof url === 'string') parsed[name] = withHost(url)
+  }
   const settings = parsed as Settings
   assertSettings(settings, values)
   if (settings.METRICS_PORT === (settings.PORT ?? DEFAULT_PORTS.first))

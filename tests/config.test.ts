@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ConfigError, describeSettings, parseConfig, type SettingValues } from '../src/config.ts'
+import { connectionOf } from '../src/protocol/connection-url.ts'
 import { describeStrays } from '../src/settings/setting-names.ts'
 import { fileSetting, settingsOf } from '../src/settings/setting-value.ts'
 import { Settings } from '../src/settings/index.ts'
@@ -177,6 +178,21 @@ test('a refused secret is never shown', () => {
     expect(refusal({ DATABASE_URL })).toBe('DATABASE_URL must be a URL that begins with postgresql://.')
   expect(refusal({ DATABASE_URL: 7 })).toBe('DATABASE_URL must be a text.')
 })
+
+test('DATABASE_URL may name a user and no host, as libpq has it for a socket', () => {
+  const known = (DATABASE_URL: string) => parseConfig({ DATABASE_URL }).DATABASE_URL!
+  const parsed = (url: string) => connectionOf(known(url))
+  expect(known('postgresql://postgres@/x?host=/tmp')).toBe('postgresql://postgres@localhost/x?host=/tmp')
+  expect(known('postgres://me:s%40cret@/x?host=/tmp')).toBe('postgres://me:s%40cret@localhost/x?host=/tmp')
+  for (const url of ['postgresql:///x?host=/tmp', 'postgresql://db.example/x?application_name=a@/b'])
+    expect(known(url)).toBe(url)
+  const { DATABASE_REPLICA_URL } = parseConfig({
+    DATABASE_URL: 'postgresql:///x',
+    DATABASE_REPLICA_URL: 'postgresql://postgres@/x?host=/tmp',
+  })
+  expect(DATABASE_REPLICA_URL).toBe('postgresql://postgres@localhost/x?host=/tmp')
+  expect(parsed('postgresql://postgres@/x?host=/tmp')).toMatchObject({ host: '/tmp', user: 'postgres', database: 'x' })
+}) // prettier-ignore
 
 test('SECRET_KEY is a list, the first for what is new', () => {
   expect(parseConfig({ SECRET_KEY: `${SECRET}1, ${SECRET}2,` }).SECRET_KEY).toEqual([

@@ -9,6 +9,17 @@ import { parse } from 'pg-connection-string'
 /** To `pg` they are `verify-full` too, but it warns of that in eleven lines, as libpq would check less. */
 const AS_VERIFY_FULL = /(?<=[?&]sslmode=)(?:prefer|require|verify-ca)(?=[&#]|$)/
 
+/** A user, and no host behind it. */
+const USER_ALONE = /^postgres(?:ql)?:\/\/[^/?#]*@(?=(?::\d*)?(?:[/?#]|$))/
+
+/**
+ * The same connection with `localhost` for a host that is left out, as libpq has it (`postgresql://me@/db?host=/tmp`): an address with a
+ * user and no host is no URL. `host` of the query goes before it, as ever.
+ */
+export function withHost(url: string): string {
+  return URL.canParse(url) ? url : url.replace(USER_ALONE, '$&localhost')
+}
+
 /** Throws for what cannot be, and for a file of a certificate that cannot be read. */
 export function connectionOf(url: string): pg.ClientConfig {
   const config = parse(
