@@ -16,7 +16,10 @@ export async function assertAccessible(page: Page, name: string, look = async ()
   await page.evaluate(axe)
   await page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`)
   // Of two things with one id, a label or a link finds the first.
-  const ids = await page.evaluate<string[]>(`[...document.querySelectorAll('[id]')].map(({ id }) => id)`)
+  // By the attribute: of a form, `id` may be one of its fields.
+  const ids = await page.evaluate<string[]>(
+    `[...document.querySelectorAll('[id]')].map((one) => one.getAttribute('id'))`,
+  )
   expect([name, ids.filter((id, at) => ids.indexOf(id) !== at)]).toEqual([name, []])
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
