@@ -96,10 +96,10 @@ test.each([
 test.each([
   ['/clients/new', 'client', { redirect_uris: 'https://a.example/\nnot an address\n' }],
   ['/clients/new', 'client', { redirect_uris: 'ftp://a.example/', default_max_age: 'long' }],
-  ['/client?client_id=web', 'client', { version: 'old' }],
+  ['/client?client_id=web', 'client', { version: 'old', client_name: 'other' }],
   ['/client?client_id=web', 'delete-client', { confirm_client_id: 'other' }],
   ['/scopes/new', 'record', { name: 'read_more' }],
-  ['/scope?id=read_more', 'record', { version: 'old' }],
+  ['/scope?id=read_more', 'record', { version: 'old', description: 'other' }],
   ['/scope?id=read_more', 'delete-record', { confirm: 'other' }],
   ['/mail', 'mail-test', { address: 'nobody' }],
 ] as const)('%s, where %s is refused', async (path, form, typed) => {

@@ -125,7 +125,7 @@ describe('a user', () => {
 
   test('what is wrong with a change', async () => {
     const page = await openUser(alice)
-    for (const fields of [{ email: 'nobody' }, { website: 'nowhere' }, { roles: 'y'.repeat(65) }, { nickname: LONG, given_name: LONG, family_name: LONG }, { version: 'old' }])
+    for (const fields of [{ email: 'nobody' }, { website: 'nowhere' }, { roles: 'y'.repeat(65) }, { nickname: LONG, given_name: LONG, family_name: LONG }, { version: 'old', nickname: 'nobody' }])
       expectUserSaid(await agent.submit(page, 'user', fields))
   }) // prettier-ignore
 
