@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import type { Wire } from '../../src/protocol/wire.ts'
 import type { User } from '../../src/services/users/user.ts'
 import { keptElsewhere } from '../password/kept-elsewhere.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
@@ -62,12 +63,16 @@ export function addProfile(area: OwnArea): void {
     return call.reply.page('account-profile', model, { status: wrong ? 400 : 200 })
   }
 
-  /** Undefined when it is saved. */
-  async function save(user: User, typed: Values): Promise<Errors | undefined> {
-    const shown = valuesOf(user.claims)
+  /** What is kept elsewhere stays as it is, whatever a form says. */
+  async function valuesIn(wire: Wire, user: User): Promise<Values> {
+    const [typed, shown] = [typedIn(wire), valuesOf(user.claims)]
     const kept = (await keptElsewhere(oauth, user.id))?.claims ?? []
-    // What is kept elsewhere stays as it is, whatever a form says.
-    const values = { ...typed, ...Object.fromEntries(kept.map((name) => [name, shown[name] ?? ''])) }
+    return { ...typed, ...Object.fromEntries(kept.map((name) => [name, shown[name] ?? ''])) }
+  }
+
+  /** Undefined when it is saved. */
+  async function save(user: User, values: Values): Promise<Errors | undefined> {
+    const shown = valuesOf(user.claims)
     const errors = problemsOf(values, shown)
     if (Object.keys(errors).length > 0) return errors
     const changes = changesOf(values, shown)
@@ -89,7 +94,8 @@ export function addProfile(area: OwnArea): void {
       show(call, await userOf(call), { notice: saved === undefined ? null : SAVED }),
     async submit({ version }, call): Promise<FastifyReply> {
       area.assertGenuine(call, PATH)
-      const [user, values] = [await userOf(call), typedIn(call.wire)]
+      const user = await userOf(call)
+      const values = await valuesIn(call.wire, user)
       const saved = () => call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
       if (version !== versionOf(user.claims))
         // One that comes again has been saved before.

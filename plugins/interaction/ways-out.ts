@@ -52,7 +52,8 @@ export function takeWayOut(
   if (part === NOT_YOU && !isForOne(request)) return { someoneElse: true }
   if (part !== LEAVE || !isAwaited(request)) return undefined
   const of = { user: session!.userId, client: request.client.clientId }
-  audit.observe({ type: 'user.sign_in_abandoned', ...of, details: {} })
+  // Whoever is signed in and shows no more, as the app has asked, leaves no sign-in behind.
+  if (session!.pending === true) audit.observe({ type: 'user.sign_in_abandoned', ...of, details: {} })
   throw new OAuthError('access_denied', 'the user left without showing another factor')
 }
 

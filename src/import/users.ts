@@ -1,7 +1,7 @@
 /** Brings one translated user into the registry. */
 import { isDeepStrictEqual } from 'node:util'
 import { parseUserMembers, type UserMembers } from '../protocol/user-members.ts'
-import { usernameKey } from '../protocol/username.ts'
+import { addressKey } from '../protocol/mail-address.ts'
 import type { User } from '../services/users/user.ts'
 import type { ImportedUser } from '../services/users/update-options.ts'
 import type { UserRegistry } from '../services/users/user-registry.ts'
@@ -35,7 +35,7 @@ function exceptAddressOf(found: User, claims: Claims): Claims {
   return isTheirs ? others : claims
 }
 
-const keyOf = (email: unknown): string | null => (typeof email === 'string' ? usernameKey(email) : null)
+const keyOf = (email: unknown): string | null => (typeof email === 'string' ? addressKey(email) : null)
 
 /** Whether an update would change anything. */
 async function differs(

@@ -219,6 +219,11 @@ test('--update leaves an address confirmed that was confirmed here, and lays ano
     { action: 'update', notes: [] },
   ])
   expect((await users.find(username))!.claims).toEqual(confirmed)
+  const spelt = { email: `${username}@xn--bcher-kva.example`, email_verified: true }
+  await users.update(username, spelt)
+  const otherwise = [djangoUser(username, { email: `${username}@bücher.example` })]
+  expect((await runImport(otherwise, '--update')).records).toMatchObject([{ action: 'keep' }])
+  expect((await users.find(username))!.claims).toEqual(spelt)
   expect((await users.find(other))!.claims).toEqual({ email: `${other}@Example.com`, email_verified: false })
 })
 

@@ -49,7 +49,7 @@ export function createFindMapped(
     const { user } = found
     if (!isInUse(user)) throw new JwtError('its subject may not sign in')
     // Of when it was made it says the second alone: it may have been at the end of that.
-    if (endedSince(user, Math.floor(madeAt(from, claims)) * 1000 + 999))
+    if (endedSince(user, Math.floor(madeAt(from, claims)) * 1000, 999))
       throw new JwtError('its subject was signed out here since it was made')
     // Whoever holds the keys of the issuer would be one of them.
     if (user.roles.includes(ADMIN)) throw new JwtError('its subject is an administrator, who signs in here')

@@ -17,10 +17,10 @@ export function isInUse({ disabled, deletesAt }: Pick<User, 'disabled' | 'delete
 
 /**
  * Whether what was begun for them at this instant, in milliseconds since the epoch, was ended later with all else of theirs. What is ahead
- * of our clock may have been begun before any end.
+ * of our clock may have been begun before any end. It may have been begun up to `within` milliseconds later than at the instant.
  */
-export function endedSince({ endedAt }: Pick<User, 'endedAt'>, at: number): boolean {
-  return endedAt !== null && (endedAt > at || ageOf(at) === Infinity)
+export function endedSince({ endedAt }: Pick<User, 'endedAt'>, at: number, within = 0): boolean {
+  return endedAt !== null && (endedAt > at + within || ageOf(at) === Infinity)
 }
 
 /** What is known of a user, as claims: those stored, and what the server knows by itself. */

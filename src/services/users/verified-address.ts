@@ -1,4 +1,5 @@
 /** That a verified address is one user's: the index says so, whoever comes at once, and `toRefusal` makes a sentence of it. */
+import { OAuthError } from '../../protocol/errors.ts'
 import { addressKey, formsOf } from '../../protocol/mail-address.ts'
 import { reason } from '../../protocol/message.ts'
 import { userError, type UserMembers } from '../../protocol/user-members.ts'
@@ -35,6 +36,7 @@ export async function claimAddress(query: Query, row: UserRow, claims: UserMembe
 
 /** @internal */
 export function isOfAddress(error: unknown): boolean {
+  if (error instanceof OAuthError) return taken.has(error)
   return isDuplicate(error) && (error as { constraint?: string }).constraint === 'users_email_key_unique'
 }
 
@@ -43,6 +45,10 @@ export function toRefusal(error: unknown): unknown {
   return isOfAddress(error) ? addressTaken() : error
 }
 
-function addressTaken() {
-  return userError('email', reason('is the verified address of another user'))
+const taken = new WeakSet<OAuthError>()
+
+function addressTaken(): OAuthError {
+  const error = userError('email', reason('is the verified address of another user'))
+  taken.add(error)
+  return error
 }

@@ -1,5 +1,6 @@
 /** What the client and the person both see, so that people know which request it is (CIBA §7.1 `binding_message`). */
 import { OAuthError } from '../../../../src/protocol/errors.ts'
+import { isHiding } from '../../../../src/protocol/unseen.ts'
 
 /** Characters. */
 const LONGEST = 100
@@ -20,7 +21,7 @@ export function parseBindingMessage(text: string | undefined): string | undefine
   if (message.length > LONGEST) throw refused(`binding_message must have ${LONGEST} characters at most`)
   // Browsers take letters and digits of another width for these.
   const read = message.normalize('NFKC')
-  if (!PLAIN.test(message) || LINK.test(read) || IPV4.test(read) || PILE.test(message))
+  if (!PLAIN.test(message) || isHiding(message) || LINK.test(read) || IPV4.test(read) || PILE.test(message))
     throw refused('binding_message must be letters, digits and common punctuation, and no address of a page')
   return message
 }

@@ -206,6 +206,8 @@ describe('what is asked', () => {
     [{ binding_message: `pile${'\u0316'.repeat(4)}` }, 'invalid_binding_message'],
     [{ binding_message: '<b>' }, 'invalid_binding_message'],
     [{ binding_message: 'zero\u200Bwidth' }, 'invalid_binding_message'],
+    [{ binding_message: 'evil.\u034Fcom/pay' }, 'invalid_binding_message'],
+    [{ binding_message: '\u3164\u3164' }, 'invalid_binding_message'],
     [{ binding_message: '\u{1F44D}' }, 'invalid_binding_message'],
   ])('%j is refused: %s', async (form, error) => {
     expect(await call(server, { ...good, ...form })).toMatchObject(invalid(error))
