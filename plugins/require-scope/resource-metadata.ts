@@ -94,12 +94,12 @@ function serve(fastify: FastifyInstance, url: string, find: () => readonly Resou
     // A string, because the app's own way to serialize must not reshape it.
     return JSON.stringify(merged(find()))
   })
-  // MCP clients ask with a header of their own, as others do, so browsers ask first; older ones know no `*`.
+  // MCP clients ask with a header of their own, as others do, so browsers ask first.
   fastify.options(url, { config }, async (_request, reply) => {
     reply.headers({
       'access-control-allow-origin': '*',
       'access-control-allow-methods': 'GET, HEAD',
-      'access-control-allow-headers': 'mcp-protocol-version, x-requested-with, *',
+      'access-control-allow-headers': 'mcp-protocol-version, x-requested-with, x-okta-user-agent-extended',
     })
     return reply.code(204).send()
   })

@@ -16,10 +16,10 @@ export const preflight = Symbol('latchkey: methods of the address')
 // Browsers send these unasked to where they may send anything: which of them are served, a 405 says.
 const SIMPLE = ['GET', 'HEAD', 'POST']
 const PREFLIGHT = {
-  // The last name is what Swagger UI and others who grew up with XMLHttpRequest send with whatever they ask. SDKs name themselves in headers
-  // of their own, so any will do: `*` says so where no cookies are sent, but for `authorization`, and older browsers go by the names.
+  // `x-requested-with` is what Swagger UI and others who grew up with XMLHttpRequest send with whatever they ask; by the last name Okta's SDK
+  // says who it is. No `*`: what proxies tell (`X-Forwarded-For`, a certificate) is not for scripts to say in a browser beside one.
   'access-control-allow-headers':
-    'authorization, content-type, dpop, mcp-protocol-version, x-requested-with, *',
+    'authorization, content-type, dpop, mcp-protocol-version, x-requested-with, x-okta-user-agent-extended',
   // Browsers keep it no longer than two hours.
   'access-control-max-age': '7200',
 } as const

@@ -34,7 +34,7 @@ test('metadata is served at the path-inserted URL and at the root, open to any o
     const preflight = await app.inject({ method: 'OPTIONS', url })
     expect(preflight.statusCode).toBe(204)
     expect(preflight.headers['access-control-allow-headers']).toBe(
-      'mcp-protocol-version, x-requested-with, *',
+      'mcp-protocol-version, x-requested-with, x-okta-user-agent-extended',
     )
   }
 })
