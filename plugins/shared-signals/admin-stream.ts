@@ -71,7 +71,7 @@ const DONE: Readonly<Record<string, Notice>> = {
   },
   changed: {
     kind: 'notice',
-    text: message('Nothing was done: the stream has changed meanwhile, as its app may do. This is how it is now.'),
+    text: message('Nothing was done: the stream or its client has changed meanwhile. This is how it is now.'),
   },
   again: SIGNED_IN_AGAIN,
 } // prettier-ignore
@@ -175,7 +175,7 @@ export async function addStreamPage(
       await operating.setStatus(id, { status, from, ...(reason === '' ? {} : { reason }) })
       return status
     } catch (error) {
-      // Also where its client has lost its scopes.
+      // By its app, or since its client has lost its scopes.
       if (!(error instanceof OAuthError) || error.status !== 409) throw error
       return 'changed'
     }

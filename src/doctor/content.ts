@@ -8,7 +8,7 @@ import { createSecretBox, type SecretBox } from '../services/keys/secret-box.ts'
 import type { Place } from '../store/connections.ts'
 import { openDatabase, type Database } from '../store/database.ts'
 import { NAMED, statements as uses } from '../store/secret-key-uses.ts'
-import { FAR, statements as signingKeys, type SigningKeyRow } from '../store/signing-keys.ts'
+import { FAR_AHEAD, statements as signingKeys, type SigningKeyRow } from '../store/signing-keys.ts'
 import { statements as roles } from '../store/user-roles.ts'
 import { statements as users } from '../store/users.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
@@ -99,11 +99,11 @@ function examineKeys(stored: readonly SigningKeyRow[], box: SecretBox, config: C
     const overdue = config.OIDC_KEY_ROTATE > 0 && age > config.OIDC_KEY_ROTATE * 1000 + DAY
     if (newest === undefined)
       findings.push(warn(CHECK, `${algorithm} has no key that stays: run \`key rotate\`.`))
-    else if (-age > (config.OIDC_KEY_PUBLISH + FAR) * 1000)
+    else if (-age > (config.OIDC_KEY_PUBLISH + FAR_AHEAD) * 1000)
       findings.push(
         fail(
           CHECK,
-          `The newest ${algorithm} key ${describeAge(age)}, since a clock was ahead: set that, and run \`key rotate\`, which has it sign at its time.`,
+          `The newest ${algorithm} key ${describeAge(age)}, much later than OIDC_KEY_PUBLISH has it: a clock was ahead, or that was longer. Set the clock, and run \`key rotate\`, which brings it forward.`,
         ),
       )
     else if (overdue)

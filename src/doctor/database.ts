@@ -57,7 +57,7 @@ function examineServer(facts: ServerFacts, { production, DATABASE_URL }: Config)
     !folds &&
       warn(
         CHECK,
-        'Its locale does not make i of I, as Turkish does not, so searches miss names with an I: create it anew with another, such as und.',
+        'Its locale does not make i of I, as Turkish does not, so searches miss names with an I: create it anew with another, such as C.UTF-8.',
       ),
     readOnly &&
       fail(CHECK, 'It only reads: let DATABASE_URL name the primary, by a name or proxy that follows it.'),

@@ -13,6 +13,7 @@ export const SERVER_EVENTS = {
     readonly limit: 'account' | 'network' | 'everywhere'
     readonly account?: string
   }>(),
+  /** It signs from `signsFrom` on. Told again of a key that a rotation brings forward (docs/rotate.md): none is made then. */
   'key.created': tells<{ readonly kid: string; readonly algorithm: string; readonly signsFrom: string }>(),
   /** With all that it signed; `successor` signs in its place, null where it signed no more. */
   'key.revoked': tells<{

@@ -21,7 +21,7 @@ export function chosenUsernameProblem(username: string): Message | undefined {
   const problem = usernameProblem(username)
   if (problem !== undefined) return problem
   if (isHiding(username)) return reason('must not hold characters that nobody sees')
-  if (OTHER_SPACES.test(username.trim())) return reason('must have single spaces only')
+  if (OTHER_SPACES.test(username.trim())) return reason('must have ordinary spaces only, one at a time')
   return undefined
 }
 

@@ -7,8 +7,11 @@ const COLUMNS = [
   'revokedAt',
 ] as const // prettier-ignore
 
-/** Seconds: further ahead than any clock that is right would have a key sign. */
-export const FAR = 300
+/**
+ * Seconds beyond the time for which new keys are published: a key that signs later still was dated by a clock that was ahead, or under a
+ * longer time.
+ */
+export const FAR_AHEAD = 300
 
 export type SigningKeyRow = Pick<SigningKey, (typeof COLUMNS)[number]>
 
@@ -70,7 +73,7 @@ export const statements = {
       const [kid, signsFrom] = [column('kid'), column('signsFrom')]
       const [then, far] = [
         "now() + $2::float8 * interval '1 second'",
-        `now() + ($2::float8 + ${FAR}) * interval '1 second'`,
+        `now() + ($2::float8 + ${FAR_AHEAD}) * interval '1 second'`,
       ]
       const ofThese = `from ${name} where ${column('algorithm')} = $1 and ${column('revokedAt')} is null and ${signsFrom}`
       return `with far as (select ${kid} as id, row_number() over (order by ${signsFrom}) as place ${ofThese} > ${far})

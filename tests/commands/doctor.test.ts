@@ -116,14 +116,14 @@ test('it changes nothing, and makes nothing', async () => {
   await expect(readdir(DATA_DIR)).rejects.toThrow('ENOENT')
 })
 
-test('a key that signs in a year alone, as a clock that was ahead has written', async () => {
+test('a key that signs only in a year, as a clock that was ahead has dated it', async () => {
   const { settings, database } = await leaveServer()
   await database.query(
     `update signing_keys set signs_from = now() + interval '1 year' where algorithm = 'ES256'`,
   )
   expect(await complaints(settings)).toEqual([
     expect.stringMatching(
-      /^fail signing keys: The newest ES256 key signs from \d{4}-\S+Z, since a clock was ahead: set that, and run `key rotate`, which has it sign at its time\.$/,
+      /^fail signing keys: The newest ES256 key signs from \d{4}-\S+Z, much later than OIDC_KEY_PUBLISH has it: a clock was ahead, or that was longer\. Set the clock, and run `key rotate`, which brings it forward\.$/,
     ),
   ])
 })
@@ -185,7 +185,7 @@ test('a database whose language has another small letter for I', async () => {
   atEndOfFile(async () => database.query(`drop database ${name} with (force)`))
   const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href
   expect(await complaints({ ...settings, DATABASE_URL })).toContain(
-    'warn database: Its locale does not make i of I, as Turkish does not, so searches miss names with an I: create it anew with another, such as und.',
+    'warn database: Its locale does not make i of I, as Turkish does not, so searches miss names with an I: create it anew with another, such as C.UTF-8.',
   )
 })
 

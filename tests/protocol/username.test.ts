@@ -52,10 +52,10 @@ test.each([
   ['al\u200bice', /nobody sees/],
   ['alice\ufff9', /nobody sees/],
   ['\u0600alice', /nobody sees/],
-  ['alice  liddell', /single spaces/],
-  ['alice\u00a0liddell', /single spaces/],
-  ['alice\u3000liddell', /single spaces/],
-  ['alice \u2009liddell', /single spaces/],
+  ['alice  liddell', /ordinary spaces only, one at a time/],
+  ['alice\u00a0liddell', /ordinary spaces only, one at a time/],
+  ['alice\u3000liddell', /ordinary spaces only, one at a time/],
+  ['alice \u2009liddell', /ordinary spaces only, one at a time/],
   ['\ufff9', /empty/],
 ])('%j is nobody’s to choose: it looks like another one', (username, why) => {
   expect(inEnglish(chosenUsernameProblem(username)!)).toMatch(why)

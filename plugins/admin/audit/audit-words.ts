@@ -83,7 +83,7 @@ const OURS: Readonly<Partial<Record<EventType, Message>>> = {
   'trusted_issuer.deleted': message('Trusted issuer deleted'),
   'token.vouched': message('Vouched for at another server'),
   'token.assertion_refused': message('Assertion refused'),
-  'key.created': message('Signing key made'),
+  'key.created': message('Signing key made or brought forward'),
   'key.revoked': message('Signing key revoked'),
   'delivery.given_up': message('Delivery given up'),
   'delivery.retried': message('Delivery tried again'),

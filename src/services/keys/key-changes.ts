@@ -20,7 +20,7 @@ import type { RingKey } from './ring-key.ts'
 export interface KeyChanges {
   /** A key that signs after `publishFor` seconds, and the end of the one it replaces; false where that one has a successor. */
   add(algorithm: string, predecessor: RingKey | undefined, publishFor: number): Promise<boolean>
-  /** Has those that a clock which was ahead would have sign much later do so after `publishFor` seconds; false where there are none. */
+  /** Has those that would sign much later (`FAR_AHEAD`) do so after `publishFor` seconds; false where there are none. */
   bringForward(algorithm: string, publishFor: number): Promise<boolean>
   /** Revokes `key`, one of `published`, which are those of its algorithm; false where these are not as they were. */
   end(key: RingKey, published: readonly RingKey[]): Promise<boolean>

@@ -48,7 +48,7 @@ export interface KeyRing extends Pick<LoadedKeys, 'find' | 'signer' | 'revoked'>
   longestLifetime(): Promise<number>
   /**
    * Publishes a successor that signs after `publishFor` seconds; returns it, or the one another process made. Where the newest would sign
-   * much later, since a clock was ahead, that does so then, and is returned.
+   * much later, since a clock was ahead or its own `publishFor` was longer, that one signs after these seconds, and is returned.
    */
   rotate(algorithm: string, publishFor?: number): Promise<RingKey>
   /** The same in the place of the newest key as it was seen, of the kid `former`: where that is not the newest any more, returns the one that is. */

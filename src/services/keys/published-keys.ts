@@ -13,7 +13,7 @@ export interface PublishedKeys {
   jwks(): Buffer
   /**
    * Publishes a successor that signs after `publishFor` seconds; returns it, or the one another process made. Where the newest would sign
-   * much later, since a clock was ahead, that does so then, and is returned.
+   * much later, since a clock was ahead or its own `publishFor` was longer, that one signs after these seconds, and is returned.
    */
   rotate(algorithm: string, publishFor?: number): Promise<KeyRecord>
   /**

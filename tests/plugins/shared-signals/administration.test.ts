@@ -202,7 +202,7 @@ test('what an app has made of its stream meanwhile is not undone unseen, and wha
   const page = await pageOf('held')
   await held('POST', '/status', { stream_id, status: 'disabled', reason: 'We leave.' })
   const answered = await agent.submit(page, 'change-status', { reason: 'too late' })
-  expect(doneOn(answered)).toContain('Nothing was done: the stream has changed meanwhile')
+  expect(doneOn(answered)).toContain('Nothing was done: the stream or its client has changed meanwhile')
   expect(await streams.find('held')).toMatchObject({ status: 'disabled', reason: 'We leave.' })
   expect(await eventsOf('held')).toEqual([])
   expect(doneOn(await agent.submit(page, 'verify'))).toContain('Nothing was done')

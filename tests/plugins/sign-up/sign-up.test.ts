@@ -198,7 +198,7 @@ describe('what is wrong is said at its field, and nobody is asked anything', () 
     ['username', { username: ' ' }, 'Choose a user name.'],
     ['username', { username: 'somebody@else.example' }, 'Must not be an address, unless it is your own.'],
     ['username', { username: 'al\u200bice' }, 'Must not hold characters that nobody sees.'],
-    ['username', { username: 'alice\u00a0liddell' }, 'Must have single spaces only.'],
+    ['username', { username: 'alice\u00a0liddell' }, 'Must have ordinary spaces only, one at a time.'],
     ['email', { email: 'no address' }, 'This must be an email address'],
     ['password', { password: 'password' }, 'Must not be one of the most used.'],
     ['password', { password: '' }, 'Choose a password.'],
