@@ -6,7 +6,7 @@ import { isIP } from 'node:net'
 import { withHost } from './protocol/connection-url.ts'
 import { isLoopbackHost } from './protocol/redirect-uri.ts'
 import { ConfigError, parseSetting, settingsOf, type SettingValues } from './settings/setting-value.ts'
-import { assertSettings } from './settings/checks.ts'
+import { assertSettings, DATABASE_URLS } from './settings/checks.ts'
 import { Settings } from './settings/index.ts'
 import { LEAST_HASH_MEMORY } from './settings/units.ts'
 
@@ -29,10 +29,8 @@ export const DEFAULT_PORTS = { first: 3000, last: 3099 } as const
 
 const REQUIRED = ['OIDC_ISSUER', 'DATABASE_URL', 'SECRET_KEY'] as const
 
-const DATABASES = ['DATABASE_URL', 'DATABASE_REPLICA_URL'] as const
-
 /**
- * Parses settings by their names. Unknown names are ignored (`setting-names.ts` tells of them). A production start needs
+ * Parses settings by their names. Unknown names are ignored (`settings/setting-names.ts` tells of them). A production start needs
  * those that are `required`. Throws `ConfigError`.
  */
 export function parseConfig(
@@ -48,7 +46,7 @@ export function parseConfig(
   const isMcp = (parsed['OIDC_PROFILE'] as readonly string[]).includes('mcp')
   if (isMcp && values['OIDC_CLIENT_METADATA_DOCUMENTS'] === undefined)
     parsed['OIDC_CLIENT_METADATA_DOCUMENTS'] = ['any']
-  for (const name of DATABASES) {
+  for (const name of DATABASE_URLS) {
     const url = parsed[name]
     if (typeof url === 'string') parsed[name] = withHost(url)
   }

@@ -184,15 +184,15 @@ function withPrefix(name: string): string {
 }
 
 /**
- * Names of the plugins of ours that are not registered. `set` are those of the setting WITHOUT, with which a sentence about one begins.
- * Throws `ConfigError` for a name of none.
+ * Names of the plugins of ours that are not registered. `ofSetting`: those that the setting WITHOUT names; a refusal of one begins with
+ * `WITHOUT:`. Throws `ConfigError` for a name of none.
  */
 export function leftOut(
   { without: given = [], pages: shown = true }: Pick<LatchkeyOptions, 'without' | 'pages'>,
-  set: readonly string[] = [],
+  ofSetting: readonly string[] = [],
 ): ReadonlySet<string> {
   const all = [...PLUGINS, resourceServer]
-  const without = [...given, ...set]
+  const without = [...given, ...ofSetting]
   const unknown = without.find((name) => !all.some((plugin) => nameOf(plugin) === name))
   if (unknown !== undefined) {
     const { nearest, distance } = findNearest(withPrefix(unknown), all.map(nameOf))
@@ -202,7 +202,7 @@ export function leftOut(
   }
   const left = new Set(without)
   if (shown) {
-    assertNoneIsNeeded(left, all, set)
+    assertNoneIsNeeded(left, all, ofSetting)
     return left
   }
   for (const plugin of OF_PAGES) left.add(nameOf(plugin))
@@ -211,11 +211,15 @@ export function leftOut(
   return left
 }
 
-function assertNoneIsNeeded(left: ReadonlySet<string>, all: readonly object[], set: readonly string[]): void {
+function assertNoneIsNeeded(
+  left: ReadonlySet<string>,
+  all: readonly object[],
+  ofSetting: readonly string[],
+): void {
   for (const plugin of all) {
     const needed = metaOf(plugin).dependencies?.find((one) => left.has(one))
     if (needed === undefined || left.has(nameOf(plugin))) continue
-    const setting = set.includes(needed) ? 'WITHOUT: ' : ''
+    const setting = ofSetting.includes(needed) ? 'WITHOUT: ' : ''
     throw new ConfigError(`${setting}${nameOf(plugin)} needs the plugin ${needed}: leave out both, or none.`)
   }
 }

@@ -1,5 +1,6 @@
 /** `/audit-events`: what happened, the newest first. */
 import type { FastifyInstance } from 'fastify'
+import { isDay } from '../../src/protocol/day.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { auditEventToWire } from '../../src/services/audit/audit-event-wire.ts'
 import { Instant } from './instants.ts'
@@ -69,9 +70,4 @@ function instantOf(name: string, text: string | undefined): number | undefined {
   if (Number.isNaN(time) || !isDay(text.slice(0, 10)))
     throw memberProblem(name, 'must be an instant, such as 2026-01-31T12:00:00Z')
   return time
-}
-
-/** Date.parse takes the 31st of any month. */
-function isDay(day: string): boolean {
-  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
 }

@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { CLOCK_SKEW } from '../../src/services/clients/same-client.ts'
+import { OWN_CLOCK_SKEW } from '../../src/protocol/age-of.ts'
 import { recordChange } from '../../src/store/changes.ts'
 
 export interface BlockedName {
@@ -91,5 +91,5 @@ export function createBlocked(fastify: FastifyInstance, isAddress: (name: string
 
 /** Null while it is blocked. What was given before counts for nothing, whichever clock it was given by. */
 function sinceOf({ blockedAt, liftedAt }: Rule): number | null {
-  return liftedAt === undefined ? null : Math.min(blockedAt + HEARD, liftedAt) + CLOCK_SKEW
+  return liftedAt === undefined ? null : Math.min(blockedAt + HEARD, liftedAt) + OWN_CLOCK_SKEW * 1000
 }

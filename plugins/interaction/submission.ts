@@ -139,8 +139,8 @@ export function createSubmit({ browser, oauth }: FastifyInstance, options: Submi
   }
 
   /**
-   * Where whoever said that it is not them goes on, whose form came before: nobody is there any more, and nothing is done by it. Null for
-   * one that has expired by something else.
+   * The address at which a second "not you" goes on: the first has left nobody there. Null where a session is there, so that the form has
+   * expired otherwise. It changes nothing.
    */
   async function leftBefore(
     error: unknown,

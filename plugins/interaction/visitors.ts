@@ -16,13 +16,13 @@ export interface Visitors {
   atFirst(begin: () => Stored, request: ApprovalRequest, call: BrowserCall): Promise<Interaction>
   /** On its pages, or with a form of one: the session that it opens is the same for the same form. */
   underWay(stored: Stored, request: ApprovalRequest, call: BrowserCall, form?: Wire): Promise<Interaction>
-  /** Of this session. `letsOn`: before its end, that nothing is missing is asked of the database. */
+  /** Of this session. With `letsOn` what is missing is read from the database, as before the end. */
   of(
     stored: Stored,
     request: ApprovalRequest,
     session: Session | null,
     call: BrowserCall,
-    letsOn?: boolean,
+    options?: { readonly letsOn?: boolean },
   ): Promise<Interaction>
 }
 
@@ -48,7 +48,7 @@ export function createVisitors(
     session: Session | null,
     call: BrowserCall,
     notes: Stored['notes'],
-    letsOn = false,
+    { letsOn = false }: { readonly letsOn?: boolean } = {},
   ): Promise<Interaction> {
     pages.leadTo(call.request, request.client)
     language.ask(call.request, request.parameters['ui_locales'])
@@ -107,7 +107,7 @@ export function createVisitors(
     },
     underWay: async (stored, request, call, form) =>
       view(() => stored, request, await latest(request, call, form), call, stored.notes),
-    of: async (stored, request, session, call, letsOn) =>
-      view(() => stored, request, session, call, stored.notes, letsOn),
+    of: async (stored, request, session, call, options) =>
+      view(() => stored, request, session, call, stored.notes, options),
   }
 }

@@ -102,9 +102,9 @@ export function createWalk(fastify: FastifyInstance, options: WalkOptions): Walk
     const { pending, found } = position
     if (found !== undefined) return walkOn(await raise(stored, interaction, found.shown, call), call, isThere)
     if (pending === undefined) {
-      // Or the page that they are led to, at another process, might lead them back here.
+      // Memory may be behind: else the page they are led to, at another process, would send them back here.
       const { request, session } = interaction
-      const asStored = await visitors.of(stored, request, session, call, true)
+      const asStored = await visitors.of(stored, request, session, call, { letsOn: true })
       if (asStored.missing.length > 0) return walkOn({ stored, interaction: asStored }, call, isThere)
       return endings.end(stored, interaction, () => endings.approve(asked, interaction, position, call))
     }

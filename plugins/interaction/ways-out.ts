@@ -1,6 +1,6 @@
 /**
- * What pages that ask for another factor say of whom they ask and for which app, and how people leave them: as somebody else, or back to the
- * app.
+ * How people leave a page that asks who is signed in for something, as consent does: as somebody else. Pages that ask for another factor also
+ * lead back to the app, and say whom they ask and for which app.
  */
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { Interaction } from '../../src/doors/interaction.ts'
@@ -30,7 +30,7 @@ export type WaysOutPart = Pick<WaysOut, 'notYou' | 'leave'> & { client: Pick<Cli
 
 /** The template of the part. */
 export const WAYS_OUT = 'factor-ways-out'
-/** The part of the form of who is not the one that a page asks. */
+/** The form by which somebody says that they are not the one who is asked. */
 export const NOT_YOU = 'not-you'
 const LEAVE = 'leave'
 
@@ -43,14 +43,19 @@ export function waysOut({ request, formFor }: Interaction, step: string, usernam
   }
 }
 
-/** What a form of `waysOut` leads to; undefined for any other. Throws `access_denied` for the app, once that is told. */
-export function takeWayOut(
+/**
+ * What a form of `waysOut` leads to: `page` where that way is none for this request; undefined for any other form. For the one back to the
+ * app: tells the audit log of a sign-in that is left, and throws `access_denied` for the app.
+ */
+export async function takeWayOut<Shown>(
   { audit }: Pick<OAuth, 'audit'>,
   { request, session }: Interaction,
-  part?: string,
-): { someoneElse: true } | undefined {
-  if (part === NOT_YOU && !isForOne(request)) return { someoneElse: true }
-  if (part !== LEAVE || !isAwaited(request)) return undefined
+  part: string | undefined,
+  page: () => Promise<Shown>,
+): Promise<{ someoneElse: true } | Shown | undefined> {
+  if (part !== NOT_YOU && part !== LEAVE) return undefined
+  if (part === NOT_YOU) return isForOne(request) ? page() : { someoneElse: true }
+  if (!isAwaited(request)) return page()
   const of = { user: session!.userId, client: request.client.clientId }
   // Whoever is signed in and shows no more, as the app has asked, leaves no sign-in behind.
   if (session!.pending === true) audit.observe({ type: 'user.sign_in_abandoned', ...of, details: {} })
@@ -59,8 +64,3 @@ export function takeWayOut(
 
 /** Whether an app waits in this browser: one that waits elsewhere, as for a device, is told by who has signed in. */
 const isAwaited = (request: ApprovalRequest): boolean => !isOurs(request) && request.redirectUri !== undefined
-
-/** Whether a form is one of `waysOut`. */
-export function isWayOut(part?: string): boolean {
-  return part === NOT_YOU || part === LEAVE
-}

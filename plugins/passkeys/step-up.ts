@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Interaction, StepPage } from '../../src/doors/interaction.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
-import { isWayOut, takeWayOut, type WaysOut, waysOut } from '../interaction/ways-out.ts'
+import { takeWayOut, type WaysOut, waysOut } from '../interaction/ways-out.ts'
 import type { ClientView } from '../pages/models.ts'
 import { reachesAcr } from '../require-scope/acr.ts'
 import { type AssertionForm, type Assertions, PHISHING_RESISTANT, type Refusal } from './assertions.ts'
@@ -85,9 +85,9 @@ export async function addStepUp(
       return form && { part: INSTEAD, model: { ...form } }
     },
     async submit(interaction, wire, call, part) {
-      const out = takeWayOut(oauth, interaction, part)
+      const shown = async () => (await page(interaction)) ?? { note: {} }
+      const out = await takeWayOut(oauth, interaction, part, shown)
       if (out !== undefined) return out
-      if (isWayOut(part)) return (await page(interaction)) ?? { note: {} }
       const { id, session } = interaction
       const known = { id: session!.userId }
       const result = await assertions.take({ id, known }, wire, call)

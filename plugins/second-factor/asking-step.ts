@@ -13,7 +13,7 @@ import { UnreadableError } from '../../src/services/keys/secret-box.ts'
 import type { ClientView } from '../pages/models.ts'
 import { isFactorMissing } from './missing.ts'
 import { NOT_RIGHT, SHOWN, UNREADABLE, type Factors } from './factors.ts'
-import { isWayOut, takeWayOut, type WaysOut, waysOut } from '../interaction/ways-out.ts'
+import { takeWayOut, type WaysOut, waysOut } from '../interaction/ways-out.ts'
 
 export interface FactorPage extends WaysOut {
   client: ClientView
@@ -79,9 +79,8 @@ export function createAskingStep(factors: Factors): InteractionStep {
       return page(interaction, isRecovery(call))
     },
     async submit(interaction, { code, remember }, call, part) {
-      const out = takeWayOut(fastify.oauth, interaction, part)
+      const out = await takeWayOut(fastify.oauth, interaction, part, async () => page(interaction, false))
       if (out !== undefined) return out
-      if (isWayOut(part)) return page(interaction, false)
       const recovery = part === RECOVERY
       const user = await users.get(interaction.session!.userId)
       const spend = recovery ? recoveryCodes.spend : authenticators.spend

@@ -9,7 +9,7 @@ import type { ClientView } from '../pages/models.ts'
 import { isFactorMissing } from './missing.ts'
 import { NOT_RIGHT, SHOWN, type Factors } from './factors.ts'
 import { totpForm, type TotpForm } from './totp-form.ts'
-import { isWayOut, takeWayOut, type WaysOut, waysOut } from '../interaction/ways-out.ts'
+import { takeWayOut, type WaysOut, waysOut } from '../interaction/ways-out.ts'
 
 export interface FactorSetupPage extends WaysOut {
   client: ClientView
@@ -80,9 +80,8 @@ export function createSetupStep({
       return (await isNeeded(interaction)) ? page(interaction) : 'done'
     },
     async submit(interaction, { code }, call, part) {
-      const out = takeWayOut(fastify.oauth, interaction, part)
+      const out = await takeWayOut(fastify.oauth, interaction, part, async () => page(interaction))
       if (out !== undefined) return out
-      if (isWayOut(part)) return page(interaction)
       if (part === SAVED) return { note: { saved: true } satisfies Note }
       const user = await users.get(interaction.session!.userId)
       try {

@@ -42,6 +42,8 @@ export interface Streams {
   listKept(): Promise<readonly KeptStream[]>
   /** By its own id. Null where none of those has it. */
   findKept(id: string): Promise<KeptStream | null>
+  /** That of this client, also where it sleeps. Null where it has none that can be read. */
+  findKeptOf(clientId: string): Promise<KeptStream | null>
   /** As `delete`, also where it sleeps. */
   deleteKept(stream: Stream): Promise<boolean>
   /**
@@ -191,6 +193,10 @@ export function createStreams(fastify: FastifyInstance): Streams {
     },
     async findKept(id) {
       const record = isStorable(id) ? await orUnreadable(records.find(id)) : null
+      return record == null ? null : keptOf(record)
+    },
+    async findKeptOf(clientId) {
+      const record = await readable(hashOf(clientId))
       return record == null ? null : keptOf(record)
     },
     deleteKept: async ({ id, client }) => remove(id, deletionOf(client)),

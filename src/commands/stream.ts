@@ -16,7 +16,7 @@ interface Options {
 }
 
 const NONE = 'No app has a stream of security events.'
-const ASLEEP = '  asleep: its client has neither ssf.read nor ssf.manage'
+const ASLEEP_NOTE = '  asleep: its client has neither ssf.read nor ssf.manage'
 /** What is counted no further. */
 const MANY = 501
 
@@ -58,7 +58,7 @@ export function streamCommand(): Command {
         }) => {
           const held = waiting >= MANY ? `more than ${MANY - 1} wait` : `${waiting} wait`
           const failing = since === null ? '' : `  failing since ${since}`
-          return `${client}  ${status}  ${origin === 'polled' ? method : origin}  ${held}${failing}${asleep ? ASLEEP : ''}`
+          return `${client}  ${status}  ${origin === 'polled' ? method : origin}  ${held}${failing}${asleep ? ASLEEP_NOTE : ''}`
         },
       )
       print(listed, lines.length > 0 ? lines : [NONE], json)
@@ -116,8 +116,8 @@ async function become(
     throw new ConfigError(`--reason has ${MOST_REASON} characters at most, without NUL.`)
   await withServer(async (_oauth, server) => {
     const { streams, operating } = signalsOf(server)
-    const had = (await streams.listKept()).find(({ stream }) => stream.client === client)
-    if (had === undefined) throw noStream(client)
+    const had = await streams.findKeptOf(client)
+    if (had === null) throw noStream(client)
     const stream = await operating.setStatus(had.stream.id, { status, reason })
     print({ client_id: client, ...statusToWire(stream) }, [`${client} is ${status}: ${said}`], json)
   })

@@ -18,22 +18,24 @@ export function isMailAddress(text: string): boolean {
 }
 
 /**
- * The one form in which addresses are compared, whoever's they are, or null for what is none: as a user name, and the domain as the
- * DNS has it (RFC 5891 §4). So `bücher.example`, `ＢÜＣＨＥＲ.example` and `xn--bcher-kva.example` are one.
+ * The one form in which addresses are compared, whoever's they are: as a user name, with the domain as the DNS has it (UTS #46), so
+ * `bücher.example`, `ＢÜＣＨＥＲ.example` and `xn--bcher-kva.example` are one. A text without `@` is its user name's form; null for what
+ * can be no user name.
  */
 export function addressKey(address: string): string | null {
   const key = usernameKey(address)
   if (key === null) return null
   const { local, domain } = split(key)
-  // As it was typed: the DNS has lower case of its own (a `Σ` at the end). What would be more than a name to a URL is none.
+  // domainToASCII lowers what was typed by itself: the key is lowered already, and a final Σ is another letter there. What a URL would
+  // read as more than a name stays as it is.
   const typed = split(address.trim()).domain
   const isPlain = /^\p{ASCII}*$/u.test(domain) || /(?![\w.-])\p{ASCII}/u.test(domain)
   const ascii = isPlain ? domain : domainToASCII(typed) || domain
   return local + ascii.replace(/\.$/, '')
 }
 
-/** That form, the address as it was typed, and the one that people read: as earlier versions have stored it. */
-export function formsOf(address: string): readonly string[] {
+/** That form; the address in lower case; and with its domain as people read it: earlier versions stored one of these. */
+export function addressForms(address: string): readonly string[] {
   const [typed, key] = [usernameKey(address), addressKey(address)]
   if (typed === null || key === null) return []
   const { local, domain } = split(key)

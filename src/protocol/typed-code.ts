@@ -5,7 +5,7 @@ export function plainCode(typed: string): string {
   return typed
     .normalize('NFKC')
     .replaceAll(/[\s\p{Pd}]/gu, '')
-    .replaceAll(/(?![0-9])\p{Nd}/gu, (digit) => String(valueOf(digit.codePointAt(0)!)))
+    .replaceAll(/(?![0-9])\p{Nd}/gu, (digit) => String(digitOf(digit.codePointAt(0)!)))
 }
 
 /** Null for what is not six digits. */
@@ -14,8 +14,8 @@ export function sixDigits(typed: string): string | null {
   return /^\d{6}$/.test(code) ? code : null
 }
 
-/** The digits of a script stand in a row from zero to nine, and where rows touch, the next begins (Unicode 4.6). */
-function valueOf(point: number): number {
+/** The digits of a script stand in a row from zero to nine, and where rows touch, the next begins (The Unicode Standard §4.6). */
+function digitOf(point: number): number {
   let before = 0
   while (/^\p{Nd}$/u.test(String.fromCodePoint(point - before - 1))) before++
   return before % 10

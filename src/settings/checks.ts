@@ -11,10 +11,12 @@ import { assertProfiles } from './profile-locks.ts'
 import { ldapConfig } from './ldap.ts'
 import { parseWebhook } from './webhooks.ts'
 
+/** The settings that are addresses of databases. */
+export const DATABASE_URLS = ['DATABASE_URL', 'DATABASE_REPLICA_URL'] as const
+
 /** `given`: by whoever set them, without defaults. Throws `ConfigError` for the first that is wrong. */
 export function assertSettings(settings: Settings, given: SettingValues): void {
-  for (const name of ['DATABASE_URL', 'DATABASE_REPLICA_URL'] as const)
-    assertDatabaseUrl(name, settings[name])
+  for (const name of DATABASE_URLS) assertDatabaseUrl(name, settings[name])
   assertTrustedProxies(settings.TRUSTED_PROXIES)
   assertOrigins(settings.UNSAFE_OUTBOUND_ORIGINS)
   assertProxy(settings.OUTBOUND_PROXY)

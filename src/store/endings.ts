@@ -8,7 +8,8 @@ import { Client } from '../entities/client.ts'
 import { PendingSession } from '../entities/pending-session.ts'
 import { Session } from '../entities/session.ts'
 import type { EndedClient } from '../events.ts'
-import { CLOCK_SKEW, type Held, holdersOf, MOST_SIDS } from './holders.ts'
+import { OWN_CLOCK_SKEW } from '../protocol/age-of.ts'
+import { type Held, holdersOf, MOST_SIDS } from './holders.ts'
 import { type Query, statement, type Statement } from './statement.ts'
 import { statements as users } from './users.ts'
 
@@ -41,7 +42,7 @@ function ending(suffix: string, ofSession: (sid: string) => string, all = false)
           where ${session.column('user')} = $1 and ${ofSession(`${session.column('sid')}::text`)}
           returning ${session.columns('sid', 'clients')})
         select "sid", array(select one.id from jsonb_each_text("clients") one (id, since)
-          where coalesce((${registered}) - interval '${CLOCK_SKEW} seconds' <= to_timestamp(one.since::float8), true)
+          where coalesce((${registered}) - interval '${OWN_CLOCK_SKEW} seconds' <= to_timestamp(one.since::float8), true)
           order by one.id) as "clients"
         from ended`
     }),

@@ -4,12 +4,11 @@
  */
 import { Client } from '../entities/client.ts'
 import type { EndedClient } from '../events.ts'
+import { OWN_CLOCK_SKEW } from '../protocol/age-of.ts'
 import { type Query, statement } from './statement.ts'
 
 /** Sessions that an event names for each client. */
 export const MOST_SIDS = 500
-/** Seconds by which the clocks of our processes and the database's may differ. */
-export const CLOCK_SKEW = 2
 
 /** Given to a client in a session, or in none, at `since` for the last time: in seconds since the epoch. */
 export interface Held {
@@ -33,7 +32,7 @@ export async function holdersOf(query: Query, held: readonly Held[]): Promise<re
   const names = [...new Set(held.map(({ client }) => client))]
   const rows = await query(statements.registered, [names])
   const registered = new Map(rows.map(({ client, since }) => [client, since]))
-  const theirs = held.filter(({ client, since }) => (registered.get(client) ?? 0) - CLOCK_SKEW <= since)
+  const theirs = held.filter(({ client, since }) => (registered.get(client) ?? 0) - OWN_CLOCK_SKEW <= since)
   const byClient = Map.groupBy(theirs, ({ client }) => client)
   return [...byClient]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))

@@ -6,6 +6,9 @@ import { shown, statement, type Table } from './statement.ts'
 import { CLOCK_SKEW } from '../protocol/signed-jwt.ts'
 import { isUuid, NIL } from '../protocol/uuid.ts'
 
+/** Seconds that a sign-in may be ahead: as for `ageOf`, by which one that is further ahead says nothing of when it was. */
+const AHEAD = CLOCK_SKEW
+
 export type UserRow = Pick<User, (typeof COLUMNS)[number]>
 
 /** Who is to be deleted, and since when, as PostgreSQL writes it. */
@@ -79,18 +82,24 @@ export const statements = {
       where ${user.column('emailKey')} is null and ${claims}->'email_verified' = 'true'::jsonb
         and ${claims}->>'email' <> '' order by ${user.column('id')} limit $1`
   }),
-  /** A row where the user $1, who may sign in, is still known to browsers that signed in at $2; what is ahead was before any end. */
+  /**
+   * A row where the user $1, who may sign in, is still known to browsers that signed in at $2; a sign-in from ahead of our clock counts
+   * as before any end.
+   */
   knowsBrowsersOf: statement<Pick<User, 'id'>>('user-knows-browsers', (table) => {
     const user = table(User)
     return `select ${user.columns('id')} from ${user.name}
       where ${user.column('id')} = $1 and ${user.column('disabledAt')} is null
         and (${user.column('strangersBefore')} is null or $2::timestamptz
-          between ${user.column('strangersBefore')} and now() + interval '${CLOCK_SKEW} seconds')`
+          between ${user.column('strangersBefore')} and now() + interval '${AHEAD} seconds')`
   }),
-  /** Whoever signed in before $2 comes as a stranger; before now, where a clock says so that is wrong: else nothing would begin until then. */
+  /**
+   * Makes a stranger of whoever signed in before $2, or before now where $2 is ahead of any right clock: else no browser would be known
+   * until then.
+   */
   forgetBrowsers: statement('user-forget-browsers', (table) => {
     const user = table(User)
-    return `update ${user.name} set ${user.column('strangersBefore')} = case when $2::timestamptz <= clock_timestamp() + interval '${CLOCK_SKEW} seconds'
+    return `update ${user.name} set ${user.column('strangersBefore')} = case when $2::timestamptz <= clock_timestamp() + interval '${AHEAD} seconds'
         then $2::timestamptz else date_trunc('milliseconds', clock_timestamp()) end where ${user.column('id')} = $1`
   }),
   /** For a change of what is read: whoever is called so. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import {
   addressKey,
-  formsOf,
+  addressForms,
   isMailAddress,
   parseSender,
   parseSmtpUrl,
@@ -69,7 +69,7 @@ test.each([
 })
 
 test('an address is looked for as it is compared, as it was typed and as people read it', () => {
-  expect(formsOf('A@ｂücher.example')).toEqual(['a@xn--bcher-kva.example', 'a@ｂücher.example', 'a@bücher.example'])
-  expect(formsOf('A@Example.com')).toEqual(['a@example.com'])
-  expect(formsOf('')).toEqual([])
+  expect(addressForms('A@ｂücher.example')).toEqual(['a@xn--bcher-kva.example', 'a@ｂücher.example', 'a@bücher.example'])
+  expect(addressForms('A@Example.com')).toEqual(['a@example.com'])
+  expect(addressForms('')).toEqual([])
 }) // prettier-ignore

@@ -1,5 +1,6 @@
 /** What is looked for in the audit log, as it stands in an address: read from it, and written back. */
 import type { Static } from 'typebox'
+import { isDay } from '../../../src/protocol/day.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { AuditFilter } from '../../../src/services/audit/audit-log.ts'
 import { message, type Words } from '../../../src/protocol/message.ts'
@@ -61,9 +62,7 @@ export async function parseFilter(
 /** The beginning of a day, in milliseconds since the epoch; NaN for what is none. */
 function dayOf(text: string): number | undefined {
   if (text === '') return undefined
-  const instant = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
-  // Date.parse takes the 31st of any month.
-  return Number.isNaN(instant) || new Date(instant).toISOString().startsWith(text) ? instant : Number.NaN
+  return isDay(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
 }
 
 /** Undefined for nobody in particular; null for a name that nobody has. */

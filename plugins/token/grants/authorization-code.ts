@@ -37,7 +37,7 @@ async function authorizationCode(fastify: FastifyInstance): Promise<void> {
       if (found === null || !isOfClient(found.clientId, found.createdAt, client))
         throw invalidGrant('the code is not known')
       // Who may leave it out now, and might when the code was made: only then a second use without it is known again.
-      const isOptional = found.leavesOutRedirectUri && leavesOutRedirectUri(client, codeChallenge)
+      const isOptional = found.mayComeWithoutRedirectUri && leavesOutRedirectUri(client, codeChallenge)
       if (redirect_uri === undefined ? !isOptional : redirect_uri !== found.redirectUri)
         throw invalidGrant('redirect_uri is not the one of the authorization request')
       assertVerified(found, code_verifier)

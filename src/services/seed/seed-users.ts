@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import { changesBetween } from '../../protocol/changes.ts'
-import { formsOf } from '../../protocol/mail-address.ts'
+import { addressForms } from '../../protocol/mail-address.ts'
 import { assertRoleNames } from '../../protocol/role-name.ts'
 import { parseUserMembers, userError } from '../../protocol/user-members.ts'
 import { usernameKey } from '../../protocol/username.ts'
@@ -154,7 +154,7 @@ async function claimAddresses(query: Query, rows: readonly UserRow[]): Promise<v
 async function holdersInOtherForms(query: Query, rows: readonly UserRow[]): Promise<UserRow[]> {
   const forms = rows
     .filter((row) => emailKeyOf(row) !== null)
-    .map((row) => formsOf(row.claims['email'] as string))
+    .map((row) => addressForms(row.claims['email'] as string))
     .filter(({ length }) => length > 1)
   return forms.length === 0 ? [] : query(statements.byEmail, [forms.flat()])
 }

@@ -41,8 +41,8 @@ export interface CodeBinding {
 export interface FoundCode extends CodeBinding {
   /** With what spends the code. */
   readonly granted: Granted
-  /** Whether it may come without its redirect URI (`leavesOutRedirectUri`), by the rule under which it was made. */
-  readonly leavesOutRedirectUri: boolean
+  /** By the rule under which it was made (`leavesOutRedirectUri`). */
+  readonly mayComeWithoutRedirectUri: boolean
   /** Milliseconds since the epoch. */
   readonly createdAt: number
 }
@@ -186,7 +186,7 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
         clientId,
         redirectUri,
         codeChallenge,
-        leavesOutRedirectUri: proof?.includes(BETWEEN) === true,
+        mayComeWithoutRedirectUri: proof?.includes(BETWEEN) === true,
         granted: {
           ...grantedFromJson({ ...granted, subject }),
           id: handle.authorizationId,
@@ -205,10 +205,10 @@ export function createAuthorizationCodes(options: AuthorizationCodesOptions): Au
         const found = await refreshTokens.find(token)
         if (found?.use !== 'current') continue
         const { clientId: _clientId, createdAt, ...granted } = found.authorization
-        const leavesOutRedirectUri = binding.redirectUri === null
+        const mayComeWithoutRedirectUri = binding.redirectUri === null
         return {
           ...binding,
-          leavesOutRedirectUri,
+          mayComeWithoutRedirectUri,
           granted: { ...granted, spends: [spend(code)] },
           createdAt: createdAt!,
         }

@@ -8,11 +8,11 @@ import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Directory } from '../directory.ts'
 import { isOurs, ownRequest } from './ourselves.ts'
 
-/** What the answer is for. */
+/** How far the answer may rest on memory. */
 export interface Purpose {
-  /** An HTTP request, or what else it stands for: a user is read anew once for it. */
+  /** The request that is answered: the user is read anew once for each, however often it is asked. */
   readonly of: object
-  /** Whether somebody is let on by it who was asked for something: that nothing is missing is no answer from memory either. By default not. */
+  /** True where the answer lets somebody on who was asked for a factor: then "nothing is missing" is read from the database, too. Default false. */
   readonly letsOn?: boolean
 }
 

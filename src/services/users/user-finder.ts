@@ -1,6 +1,6 @@
 /** Finds users: by their id, their name, the beginning of it, and their role. */
 import { userError } from '../../protocol/user-members.ts'
-import { formsOf } from '../../protocol/mail-address.ts'
+import { addressForms } from '../../protocol/mail-address.ts'
 import { usernameKey } from '../../protocol/username.ts'
 import { type Page, type Place, readPage } from '../../store/begins-with.ts'
 import type { Database } from '../../store/database.ts'
@@ -71,7 +71,7 @@ export async function lockRow(query: Query, whom: Whom): Promise<UserRow | undef
 export async function findRowToSignIn(database: Database, text: string): Promise<UserRow | undefined> {
   const key = usernameKey(text)
   if (key === null || !key.includes('@')) return findRowByName(database, text)
-  const rows = await database.query(statements.byNameOrEmail, [formsOf(text), key])
+  const rows = await database.query(statements.byNameOrEmail, [addressForms(text), key])
   // In the spelling that is theirs alone: guesses are counted for what was typed.
   return rows.find((row) => isSpelt(row, text)) ?? rows.find(({ username }) => usernameKey(username) === key)
 }

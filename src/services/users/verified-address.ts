@@ -1,6 +1,6 @@
 /** That a verified address is one user's: the index says so, whoever comes at once, and `toRefusal` makes a sentence of it. */
 import { OAuthError } from '../../protocol/errors.ts'
-import { addressKey, formsOf } from '../../protocol/mail-address.ts'
+import { addressKey, addressForms } from '../../protocol/mail-address.ts'
 import { reason } from '../../protocol/message.ts'
 import { userError, type UserMembers } from '../../protocol/user-members.ts'
 import { isDuplicate } from '../../store/failures.ts'
@@ -14,7 +14,7 @@ import { emailKeyOf } from './user.ts'
  */
 export async function findHolders(query: Query, address: string): Promise<UserRow[]> {
   const key = addressKey(address)
-  const rows = key === null ? [] : await query(statements.byEmail, [formsOf(address)])
+  const rows = key === null ? [] : await query(statements.byEmail, [addressForms(address)])
   return rows.filter((row) => emailKeyOf(row) === key)
 }
 
@@ -25,9 +25,9 @@ export async function findHolders(query: Query, address: string): Promise<UserRo
 export async function claimAddress(query: Query, row: UserRow, claims: UserMembers['claims']): Promise<void> {
   if (!('email' in claims || 'email_verified' in claims)) return
   const key = emailKeyOf(row)
-  if (key !== null && formsOf(row.claims['email'] as string).length > 1) {
+  if (key !== null && addressForms(row.claims['email'] as string).length > 1) {
     const holders = await findHolders(query, row.claims['email'] as string)
-    // As an earlier version has stored it: so it is found.
+    // They have it in the form of an earlier version, by which it is found.
     if (holders.some(({ id }) => id === row.id)) return
     if (holders.length > 0) throw addressTaken()
   }

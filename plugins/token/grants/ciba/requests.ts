@@ -79,7 +79,7 @@ const POLLS = 'ciba-polls'
 export const LIFETIME = 600
 /** Seconds for which a client is told that its request has expired, and may fetch what was allowed at the last moment. */
 const GRACE = 300
-/** Of one person, also of several clients: those with the least time left give way. */
+/** Of one person, also of several clients, as many as of any artifact (artifact-store.ts): those with the least time left give way. */
 const MOST = 100
 
 export function createBackchannelRequests(fastify: FastifyInstance): BackchannelRequests {
@@ -108,7 +108,7 @@ export function createBackchannelRequests(fastify: FastifyInstance): Backchannel
     async create({ approval, address, lifetime, notificationToken }) {
       const authReqId = randomText(32, 'base64url')
       const [id, askedAt] = [hashOf(authReqId), Date.now()]
-      const ended = lifetime + GRACE
+      const storedFor = lifetime + GRACE
       const asking: Omit<BackchannelRequest, 'place'> = {
         approval: approvalToJson(approval),
         id,
@@ -125,10 +125,10 @@ export function createBackchannelRequests(fastify: FastifyInstance): Backchannel
         const request = await database.transaction(async (query) => {
           place = await places.take(query, of, id)
           const taking: BackchannelRequest = { ...asking, place }
-          const stored = [REQUEST, hash, taking, ended, approval.user, MOST]
+          const stored = [REQUEST, hash, taking, storedFor, approval.user, MOST]
           // Deleted meanwhile.
           if ((await query(statements.putOfUser, stored)).length === 0) throw unknownUser()
-          await query(statements.put, [hash, POLLS, FIRST, ended])
+          await query(statements.put, [hash, POLLS, FIRST, storedFor])
           return taking
         })
         return { authReqId, request }
