@@ -1,4 +1,4 @@
-/** The mails to an address that somebody says is theirs. Neither holds anything that they have written themselves, also not the name that they chose. */
+/** The mails to an address that somebody says is theirs. They hold nothing that this person has written, not even the name. */
 import { message } from '../../src/protocol/message.ts'
 import type { Letter } from '../mail/letters.ts'
 

@@ -1,4 +1,7 @@
-/** Of forms that register something by its name: the same one that comes twice finds it taken by what it has registered itself. */
+/**
+ * Of forms that register something by its name: the same one that comes twice finds it taken by what it has registered itself. That is noted
+ * right after it is stored, not in its transaction: where the process dies between, the second form is refused.
+ */
 import { lookAgain } from '../../src/http/look-again.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import { createDoneOnce, type SentForm } from '../../src/services/done-once.ts'
@@ -6,13 +9,13 @@ import type { Kernel } from '../../src/services/kernel.ts'
 import type { Administrator } from './sections.ts'
 
 export interface MadeBefore {
-  /** Once it is registered. */
+  /** Notes that this form has registered it; once that is stored. */
   note(administrator: Administrator, wire: Wire): Promise<void>
   /** Whether this form has done so a moment ago, or notes it just now. */
   isMade(administrator: Administrator, wire: Wire): Promise<boolean>
 }
 
-/** Until a form that came first has noted it: a fifth of a second. */
+/** Until a form that came first has noted it: three waits of `lookAgain`. */
 const LOOKS = 4
 
 /** `kind` is of what is registered. */

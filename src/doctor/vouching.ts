@@ -1,4 +1,4 @@
-/** Clients that were registered before this version with rules that it refuses: by those it vouches for nobody at other servers (ID-JAG). */
+/** Clients whose rules of token exchange this version refuses, as they were registered before it: they get no ID-JAG any more. */
 import { assertVouchingRules } from '../../plugins/token/grants/token-exchange/vouching-rules.ts'
 import type { Config } from '../config.ts'
 import { OAuthError } from '../protocol/errors.ts'

@@ -50,7 +50,7 @@ export interface AssurancePolicy {
   /**
    * Null for nothing more. Asked at each sign-in, each page and each authorization request of somebody who is signed in, so let it
    * answer from memory where it can (`user`, and `has` of a factor's records): what decides where somebody is led is asked again once those
-   * have been read anew. What it throws is a failure of ours: nobody passes.
+   * have been read anew. So it may be asked twice for one request, and must change nothing. What it throws is a failure of ours: nobody passes.
    */
   require(asked: AssuranceQuestion): Promise<Requirement | null> | Requirement | null
 }

@@ -84,7 +84,7 @@ interface Contribution {
   readonly contribute: (subject: never, document: Bag, call: never) => MaybePromise<Bag | undefined>
 }
 
-/** Of what is registered when the server is ready, or as good as. */
+/** The refusal of what is registered once the server is ready, or while it becomes so. */
 export function tooLate(what: string): ConfigError {
   return new ConfigError(`${what} must be registered before the server is ready.`)
 }

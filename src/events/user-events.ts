@@ -47,7 +47,7 @@ export const USER_EVENTS = {
   }>(),
   /** A first factor was right, and another one is asked for. */
   'user.sign_in_pending': tells<{ readonly sid: string; readonly amr: readonly string[] }>(),
-  /** Asked for that other one, they went back to the app, which is answered `access_denied`. */
+  /** Asked for a second factor or a passkey at a sign-in, they went back to the app, which got `access_denied`. */
   'user.sign_in_abandoned': tells<Bag>(),
   /** `factor` names its kind: `authenticator` is an app whose codes are asked for. */
   'user.factor_added': tells<{ readonly factor: string }>(),

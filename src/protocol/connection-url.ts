@@ -13,8 +13,9 @@ const AS_VERIFY_FULL = /(?<=[?&]sslmode=)(?:prefer|require|verify-ca)(?=[&#]|$)/
 const USER_ALONE = /^postgres(?:ql)?:\/\/[^/?#]*@(?=(?::\d*)?(?:[/?#]|$))/
 
 /**
- * The same connection with `localhost` for a host that is left out, as libpq has it (`postgresql://me@/db?host=/tmp`): an address with a
- * user and no host is no URL. `host` of the query goes before it, as ever.
+ * The same connection with `localhost` for a host that is left out (`postgresql://me@/db?host=/tmp`): to libpq that is an address, and as a
+ * URL, with a user and no host, it is none. `host` of the query goes before it, as ever. With neither, libpq takes its own socket, and we
+ * `localhost`.
  */
 export function withHost(url: string): string {
   return URL.canParse(url) ? url : url.replace(USER_ALONE, '$&localhost')

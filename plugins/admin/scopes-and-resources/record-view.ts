@@ -118,7 +118,7 @@ export function createRecordView<Information extends object>(
     })
   }
 
-  /** What identifies one that is there has no field. */
+  /** What the form says, by its fields; of one that is there its identifier is no field. */
   async function typed(wire: Wire, one: Information | null): Promise<{ names: string[]; values: Values }> {
     const type = one === null ? typeOf(wire) : undefined
     const fields = (await kind.fields(one, type)).map(({ name }) => name)

@@ -137,7 +137,8 @@ export function createClientChanges({
       try {
         return await within(clientId, async (em, note) => {
           const client = em.create(Client, wanted, { persist: true })
-          // Of what it is given the database writes down the time: by a clock that is ahead of that it would be another's.
+          // What the client is given later bears the database's time: with a createdAt ahead of that it would count as a former client's
+          // (`isOfClient`).
           client.createdAt = raw('least(?, now())', [new Date()])
           if (secret !== undefined) addSecret(em, client, secret)
           await em.flush()

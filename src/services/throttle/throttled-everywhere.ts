@@ -20,8 +20,9 @@ export interface ThrottledEverywhere {
   stop(): Promise<void>
 }
 
+/** Milliseconds between two reads of who is at a limit. */
 const INTERVAL = 1000
-/** Milliseconds between the start of the statement that reads who is at a limit and what it reads. */
+/** Milliseconds by which what was read may be more than one step: a statement takes its time. */
 const SLACK = 1000
 
 export function createThrottledEverywhere(database: Database, log: FastifyBaseLogger): ThrottledEverywhere {
@@ -84,7 +85,7 @@ export function createThrottledEverywhere(database: Database, log: FastifyBaseLo
       if (bucket.learnedAt >= readAt) return
       const { source, account } = blocked.size === 0 ? { source: '', account: '' } : bucket.key()
       const freeIn = blocked.get(`${source} ${account}`) ?? 0
-      // Nobody stays there longer than one failure takes to come back: what says so is of a clock that was set back.
+      // Longer than one failure takes to come back nobody is kept out: the clock was set back since.
       const isAtLimit = freeIn > 0 && freeIn <= bucket.step + SLACK
       bucket.freeAt = isAtLimit ? toldAt + freeIn : Math.min(bucket.freeAt, readAt)
       bucket.learnedAt = readAt

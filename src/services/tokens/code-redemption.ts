@@ -11,7 +11,7 @@ import { toRow } from './stored-authorization.ts'
 export type SpendCode = (code: string) => RedeemableSpend
 
 export function createCodeRedemption(query: Query, refreshes: RefreshTokens, owed: Owed<string>): SpendCode {
-  /** Whether it is there still, which it is not once it was used: it came too late. */
+  /** Whether nobody has used it, so that it only came too late. A used one is gone; an earlier version kept it, with `spentAt`. */
   async function isUnused(code: string): Promise<boolean> {
     const { authorizationId, hash } = parseHandle(code)!
     const [row] = await query(statements.find, [authorizationId, hash])

@@ -41,6 +41,7 @@ export function createParents({ database, directory, revocations, trusted }: Par
     if (trust !== undefined && !(await trusted()).some(({ generation }) => generation === trust)) return false
     const found = user === undefined ? undefined : await directory.findUser(user)
     if (found === null || (found !== undefined && !isInUse(found))) return false
+    // Two ends, not a beginning and an end: `endedSince` would take one that is ahead of our clock for ended.
     if (acts && (found?.endedAt ?? 0) > ended) return false
     return link === undefined || (await database.query(records.owner, [link])).length > 0
   }
