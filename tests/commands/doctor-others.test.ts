@@ -1,4 +1,7 @@
-/** `doctor` of trusted issuers and upstreams, and of clients that are vouched for at others: whose keys cannot be read now, why, and what to do; as few requests and lines as there may be. */
+/**
+ * `doctor` of trusted issuers and upstreams, and of clients that are vouched for at others: whose keys cannot be read now, why, and what to
+ * do; as few requests and lines as there may be.
+ */
 import { expect, test } from 'vitest'
 import type { Finding } from '../../src/doctor/finding.ts'
 import { runCommandHere } from '../support/command-here.ts'

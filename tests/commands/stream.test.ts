@@ -8,7 +8,7 @@ import { startBeside, type TestServer } from '../support/server.ts'
 import * as signals from '../support/shared-signals.ts'
 import { until } from '../support/until.ts'
 
-test('list says whose the streams are, where they go, and what waits; no secret of an address, and none where it is off', async () => {
+test('list says whose the streams are, where they go, and what waits, without secrets; one that is asleep is not enabled, and where it is off there is no list', async () => {
   const server = await signals.startSignals([signals.app('asking'), signals.app('told')])
   const { run, runJson } = commandsHere(server.settings, 'stream')
   expect(await run('list')).toBe('No app has a stream of security events.\n')

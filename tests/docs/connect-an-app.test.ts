@@ -186,7 +186,7 @@ test('Next.js: whoever denies is led to the page with the button, and not to one
   expect(home).toMatchObject({ status: 200, url: `${origin}/?error=OAuthCallbackError` })
 })
 
-test.skipIf(noBrowser)('oidc-client-ts: a page signs somebody in, and out', async () => {
+test.skipIf(noBrowser)('oidc-client-ts: a page goes on after a denial, signs in, and out', async () => {
   const app = createServer((request, response) => {
     const isModule = request.url === '/app.js'
     response.setHeader('content-type', isModule ? 'text/javascript' : 'text/html')

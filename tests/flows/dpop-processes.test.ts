@@ -52,7 +52,7 @@ test.each([
   },
 )
 
-// Before what is stored later than it is answered: by whom is killed, or while the database stalls.
+// First, since it counts rows: the tests below kill a process and stall the database, and what they use is stored later than it is answered.
 test('what is used is a row of a hash, for some minutes: then the janitor takes it, and memory does not grow', async () => {
   const { query } = one.database
   await query('delete from spent_handles')

@@ -228,7 +228,7 @@ describe.skipIf(noBrowser)('a second factor', () => {
     ])
   })
 
-  test('is asked for where an app asks for it, and told in the ID token', async () => {
+  test('is asked for where an app asks for it, unless no page may be shown, and told in the ID token', async () => {
     const app = await discover(balancer.url, [WEB.client_id, WEB.client_secret])
     const parameters = { redirect_uri: callback, scope: 'openid', acr_values: '2' }
     // What is wished for is no reason to refuse where no page may be shown (OpenID Connect Core §5.5.1.1).

@@ -80,9 +80,11 @@ describe.skipIf(noBrowser)('in a browser', () => {
     const forwarded = newAddress()
     const context = await newBrowserContext({ javaScriptEnabled, extraHTTPHeaders: forwarded })
     const page = await context.newPage()
-    if (javaScriptEnabled) await page.clock.install()
-    // It stands still but for what the test moves it on.
-    if (javaScriptEnabled) await page.clock.pauseAt(Date.now() + 1000)
+    if (javaScriptEnabled) {
+      await page.clock.install()
+      // It stands still but for what the test moves it on.
+      await page.clock.pauseAt(Date.now() + 1000)
+    }
     const said = complaintsOf(page)
     await page.goto(`${server.url}/sign-in`)
     const form = await open(SIGN_IN, forwarded)

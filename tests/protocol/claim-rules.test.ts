@@ -16,6 +16,6 @@ test.each([
   ['[9007199254740993]', '9007199254740992'],
   ['1e21', '1e+21'],
   ['0.1000000000000000055', '0.1'],
-])('%s may be a number that another one is read as, and is none that the rule wants', (written, wanted) => {
+])('the number %s may be read as another, and obeys no rule', (written, wanted) => {
   expect(obeys({ tenant: JSON.parse(written) as unknown }, { tenant: wanted })).toBe(false)
 })

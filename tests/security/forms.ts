@@ -240,7 +240,7 @@ export const KEEP_ACCOUNT: FormKind = {
   },
 } // prettier-ignore
 
-/** One by which somebody leaves the page that asks for a factor, who gave the password alone. */
+/** A form by which somebody who gave the password leaves the page of the factor. */
 function wayOut(id: 'switch-account' | 'leave'): FormKind {
   return {
     route: '/interaction/:id/:step',

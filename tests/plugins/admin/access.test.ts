@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { routesOf } from '../../support/routes.ts'
 import { shownError } from '../../support/error-page.ts'
-import { startServer } from '../../support/server.ts'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { startBeside, startServer } from '../../support/server.ts'
 import { freePort } from '../../support/settings.ts'
 import { ALICE, SEED } from '../../support/sign-in.ts'
 import { createUserAgent, findForm } from '../../support/user-agent.ts'
@@ -124,6 +125,20 @@ describe('at every route', () => {
     await users.disable('former')
     expect((await send(cookies, page)).status).toBe(303)
   })
+})
+
+test('who is made one at another process, of which this one has not heard, is let in', async () => {
+  const beside = await startBeside(server)
+  await kernelOf(beside.server).feed.stop()
+  const promoted = { username: 'promoted', password: 'a password of some length' }
+  await server.server.oauth.users.create(promoted)
+  const { cookies } = await signedIn(server, promoted)
+  const cookie = [...cookies].map((pair) => pair.join('=')).join('; ')
+  const there = async () =>
+    (await beside.request('/admin', { headers: { accept: 'text/html', cookie } })).status
+  expect(await there()).toBe(403)
+  await server.server.oauth.users.update(promoted.username, { roles: ['admin'] })
+  expect(await there()).toBe(200)
 })
 
 describe('who is no administrator', () => {

@@ -12,7 +12,7 @@ const database = await createDatabase()
 const proxy = await startDatabaseProxy(database.url)
 const server = await startServer({ DATABASE_URL: proxy.url }, { seed: SEED, database })
 
-test.runIf(isThere('latchkey-par'))('one that was pushed says nothing of where its answer goes, nor that no page may be shown: that is a page, unless the address says it', async () => {
+test.runIf(isThere('latchkey-par'))('a pushed request while the database is away is answered by a page, unless the address itself has redirect_uri and prompt=none', async () => {
   const agent = createUserAgent(server.url)
   const { client_id, client_secret, redirect_uri } = WEB
   const form = { response_type: 'code', redirect_uri, scope: 'openid', prompt: 'none', state: 'mine' }

@@ -124,22 +124,20 @@ async function signedInAgain(secret: string): Promise<UserAgent> {
   return agent
 }
 
-/** By a Japanese keyboard, and by an Arabic one. */
-const AT_OTHER_KEYBOARDS = [0xff10, 0x0660].map(
-  (zero) => (code: string) =>
-    code.replaceAll(/\d/g, (digit) => String.fromCodePoint(zero + Number(digit))).replace(/.{3}/, '$& '),
-)
+/** By a keyboard whose zero is this code point, in two groups. */
+const atKeyboard = (zero: number) => (code: string) =>
+  code.replaceAll(/\d/g, (digit) => String.fromCodePoint(zero + Number(digit))).replace(/.{3}/, '$& ')
 
 describe('at sign-in', () => {
   test('digits of any script are the code, and what is none is a wrong one', async () => {
-    const [japanese, arabic] = AT_OTHER_KEYBOARDS
+    const [japanese, arabic] = [atKeyboard(0xff10), atKeyboard(0x0660)]
     const owner = await signedIn(server)
     const form = await owner.get(`${server.url}/account/security/authenticator`)
     const secret = secretOn(form)
     const guessed = async (): Promise<number> =>
       (await eventsOf(server, 'user.factor_failed')).reduce((sum, { count }) => sum + count, 0)
     const before = await guessed()
-    const shown = await owner.submit(form, 'totp', { code: japanese!(codeOf(secret)) })
+    const shown = await owner.submit(form, 'totp', { code: japanese(codeOf(secret)) })
     expect(recoveryCodesOn(shown)).toHaveLength(10)
     turn(1)
     const agent = createUserAgent(server.url)
@@ -148,7 +146,7 @@ describe('at sign-in', () => {
       const refused = await agent.submit(page, 'second-factor', { code })
       expect([code, refused.status, refused.body.includes('id="factor-error"')]).toEqual([code, 403, true])
     }
-    const after = await agent.submit(page, 'second-factor', { code: arabic!(codeOf(secret)) })
+    const after = await agent.submit(page, 'second-factor', { code: arabic(codeOf(secret)) })
     expect(after.body).toContain('signed-in-as')
     // Each was a guess.
     await until(async () => expect(await guessed()).toBe(before + 3))

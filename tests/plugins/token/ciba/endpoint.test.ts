@@ -300,7 +300,7 @@ describe('nobody is flooded', () => {
     await forget()
   })
 
-  test.each(['artifact-put-of-user', 'artifact-put'])('nor what failed at the statement %s, as the database went away for good', async (lost) => {
+  test.each(['artifact-put-of-user', 'artifact-put'])('nor what failed at the statement %s, as the database went away', async (lost) => {
     const { database } = kernelOf(server.server)
     const { query, transaction } = database
     let isAway = false
