@@ -43,7 +43,9 @@ async function examineStored(
         : warn('SECRET_KEY', 'There is none yet: the first start makes one in DATA_DIR.'),
     )
   } else {
-    findings.push(...examineKeys(await database.query(signingKeys.all), createSecretBox(secretKey), config))
+    const keys = await database.query(signingKeys.all)
+    const [now] = await database.query(signingKeys.now)
+    findings.push(...examineKeys(keys, now!.now, createSecretBox(secretKey), config))
     findings.push(...(await examineSecretKey(database, secretKey)))
   }
   findings.push(...(await examineKeyStores(config, await database.query(signingKeys.held))))
@@ -80,7 +82,8 @@ function examineAddresses(unclaimed: readonly { username: string }[]): Finding {
 const CHECK = 'signing keys'
 const DAY = 86_400_000
 
-function examineKeys(stored: readonly SigningKeyRow[], box: SecretBox, config: Config): Finding[] {
+/** `now` is that of the database, which dates the keys: our own clock may be wrong. */
+function examineKeys(stored: readonly SigningKeyRow[], now: Date, box: SecretBox, config: Config): Finding[] {
   const rows = stored.filter(({ revokedAt }) => revokedAt === null)
   if (rows.length === 0) return [warn(CHECK, 'There are none yet: the first start makes them.')]
   const sealed = rows.filter((row) => !opens(row, box))
@@ -95,7 +98,7 @@ function examineKeys(stored: readonly SigningKeyRow[], box: SecretBox, config: C
   for (const algorithm of new Set(rows.map((row) => row.algorithm))) {
     const keys = rows.filter((row) => row.algorithm === algorithm)
     const newest = keys.findLast(({ retiresAt }) => retiresAt === null)
-    const age = newest === undefined ? 0 : Date.now() - newest.signsFrom.getTime()
+    const age = newest === undefined ? 0 : now.getTime() - newest.signsFrom.getTime()
     const overdue = config.OIDC_KEY_ROTATE > 0 && age > config.OIDC_KEY_ROTATE * 1000 + DAY
     if (newest === undefined)
       findings.push(warn(CHECK, `${algorithm} has no key that stays: run \`key rotate\`.`))
@@ -103,21 +106,21 @@ function examineKeys(stored: readonly SigningKeyRow[], box: SecretBox, config: C
       findings.push(
         fail(
           CHECK,
-          `The newest ${algorithm} key ${describeAge(age)}, much later than OIDC_KEY_PUBLISH has it: a clock was ahead, or that was longer. Set the clock, and run \`key rotate\`, which brings it forward.`,
+          `The newest ${algorithm} key ${describeAge(age, now)}, much later than OIDC_KEY_PUBLISH has it: a clock was ahead, or that was longer. Set the clock, and run \`key rotate\`, which brings it forward.`,
         ),
       )
     else if (overdue)
       findings.push(
         warn(CHECK, `${algorithm} should have a new key by now: let a server run, or run \`key rotate\`.`),
       )
-    else findings.push(ok(CHECK, `${algorithm}: ${keys.length}, the newest ${describeAge(age)}.`))
+    else findings.push(ok(CHECK, `${algorithm}: ${keys.length}, the newest ${describeAge(age, now)}.`))
   }
   return findings
 }
 
-function describeAge(age: number): string {
+function describeAge(age: number, now: Date): string {
   return age < 0
-    ? `signs from ${new Date(Date.now() - age).toISOString()}`
+    ? `signs from ${new Date(now.getTime() - age).toISOString()}`
     : `has signed for ${Math.floor(age / DAY)} days`
 }
 

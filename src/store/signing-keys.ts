@@ -23,12 +23,15 @@ export const statements = {
       where ${column('retiresAt')} is null or ${column('retiresAt')} > now() or ${column('revokedAt')} is not null
       order by ${column('signsFrom')}`
   }),
+  /** By the clock that keys are dated by. */
+  now: statement<{ now: Date }>('signing-keys-now', () => 'select now() as "now"'),
   /** Where all are that have a row, dead ones too. */
   held: statement<Pick<SigningKeyRow, 'store' | 'reference'>>('signing-keys-held', (table) => {
     const { name, columns } = table(SigningKey)
     return `select ${columns('store', 'reference')} from ${name}`
   }),
-  insert: statement('signing-key-insert', (table) => {
+  /** One that signs from $8 on, and not before $9 seconds from now, by the database's clock; null for any time. */
+  insert: statement<Pick<SigningKey, 'signsFrom'>>('signing-key-insert', (table) => {
     const key = table(SigningKey)
     const columns = (
       [
@@ -42,11 +45,13 @@ export const statements = {
         'signsFrom',
       ] as const
     ).map((one) => key.column(one))
-    return `insert into ${key.name} (${columns.join(', ')}) values ($1, $2, $3, $4, $5, $6, $7, $8)`
+    return `insert into ${key.name} (${columns.join(', ')}) values ($1, $2, $3, $4, $5, $6, $7,
+      greatest($8::timestamptz, now() + $9::float8 * interval '1 second')) returning ${key.columns('signsFrom')}`
   }),
+  /** The key $1 leaves at $2, and not before $3 seconds from now (null for any time). */
   succeed: statement('signing-key-succeed', (table) => {
     const { name, column } = table(SigningKey)
-    return `update ${name} set ${column('retiresAt')} = greatest(${column('retiresAt')}, $2)
+    return `update ${name} set ${column('retiresAt')} = greatest(${column('retiresAt')}, $2, now() + $3::float8 * interval '1 second')
       where ${column('kid')} = $1 and ${column('revokedAt')} is null`
   }),
   /** The key $1 at $2. It leaves by the database's clock, so that a version before this one knows it no more either. */
@@ -109,12 +114,14 @@ export interface NewSigningKey {
   store: string
   reference: string
   signsFrom: Date
+  /** Seconds from now, by the database's clock, before which it does not sign; null for any time. */
+  signsAfter: number | null
 }
 
-/** A duplicate where the one it replaces has a successor. */
-export async function insertSigningKey(query: Query, key: NewSigningKey): Promise<void> {
-  const { kid, algorithm, predecessor, publicJwk, privateJwk, store, reference, signsFrom } = key
-  await query(statements.insert, [
+/** Returns when it signs. A duplicate where the one it replaces has a successor. */
+export async function insertSigningKey(query: Query, key: NewSigningKey): Promise<Date> {
+  const { kid, algorithm, predecessor, publicJwk, privateJwk, store, reference, signsFrom, signsAfter } = key
+  const [row] = await query(statements.insert, [
     kid,
     algorithm,
     predecessor,
@@ -123,5 +130,7 @@ export async function insertSigningKey(query: Query, key: NewSigningKey): Promis
     store,
     reference,
     signsFrom,
+    signsAfter,
   ])
+  return row!.signsFrom
 }

@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { join, resolve } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { CHECKS, type Finding } from '../../src/doctor/finding.ts'
 import { examineProcess } from '../../src/doctor/process.ts'
 import { migrationNames } from '../../src/migrations/names.ts'
@@ -125,6 +125,15 @@ test('a key that signs only in a year, as a clock that was ahead has dated it', 
     expect.stringMatching(
       /^fail signing keys: The newest ES256 key signs from \d{4}-\S+Z, much later than OIDC_KEY_PUBLISH has it: a clock was ahead, or that was longer\. Set the clock, and run `key rotate`, which brings it forward\.$/,
     ),
+  ])
+})
+
+test('a host whose clock is behind, which says nothing of a key that is right by that of the database', async () => {
+  const { settings } = await leaveServer()
+  onTestFinished(() => void vi.useRealTimers())
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 })
+  expect(await complaints(settings)).toEqual([
+    expect.stringMatching(/^fail database clock: The clock of the database is 3\d{3}\.\d s ahead of ours/),
   ])
 })
 

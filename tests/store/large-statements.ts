@@ -300,8 +300,9 @@ export const questions: Readonly<Record<string, Question>> = {
   // All keys that live: a few.
   'signing-keys': [[], 10],
   'signing-keys-held': [[], 10],
-  'signing-key-insert': [['kid', 'ES256', '', {}, 'sealed', '', '', now], 0],
-  'signing-key-succeed': [['kid', later], 1],
+  'signing-keys-now': [[], 0],
+  'signing-key-insert': [['kid', 'ES256', '', {}, 'sealed', '', '', now, 35], 0],
+  'signing-key-succeed': [['kid', later, 3600], 1],
   'signing-key-revoke': [['kid', now], 1],
   'signing-key-forward': [['kid', now], 1],
   'signing-keys-bring-forward': [['ES256', 35], 0],

@@ -11,7 +11,7 @@ import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
 import { isDuplicate, isUnavailable } from '../../store/failures.ts'
 import { insertSigningKey, statements, type NewSigningKey } from '../../store/signing-keys.ts'
-import type { AuditTrail } from '../audit/audit.ts'
+import type { AuditTrail, Note } from '../audit/audit.ts'
 import { planRevocation, TOLERANCE } from './key-order.ts'
 import { DATABASE, sealedPartOf } from './database-keys.ts'
 import type { KeyStores } from './key-stores.ts'
@@ -45,7 +45,10 @@ const SLACK = 60
 export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
   const { database, audit, stores, log } = options
 
-  /** A key that signs `after` so many milliseconds, counted from when it is there: a store may take its time. */
+  /**
+   * A key that signs `after` so many seconds, counted from when it is there: a store may take its time. Where it has a predecessor, also by
+   * the database's clock: by one that is behind that, what the predecessor has signed since would be nobody's.
+   */
   async function make(
     algorithm: string,
     predecessor: RingKey | undefined,
@@ -58,7 +61,8 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
       privateJwk: own ? sealedPartOf(reference) : '',
       reference: own ? '' : reference,
       predecessor: predecessor?.kid ?? '',
-      signsFrom: new Date(Math.max(Date.now() + after, (predecessor?.signsFrom ?? 0) + 1)),
+      signsFrom: new Date(Math.max(Date.now() + after * 1000, (predecessor?.signsFrom ?? 0) + 1)),
+      signsAfter: predecessor === undefined ? null : after,
     }
   }
 
@@ -92,23 +96,34 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
     return Math.max(options.longestLifetime, row?.seconds ?? 0)
   }
 
-  /** When a key leaves whose successor signs from `instant` on. */
-  async function retirement(instant: Date | number): Promise<Date> {
-    return new Date(Number(instant) + ((await longestLifetime()) + SLACK) * 1000)
+  /** When a key leaves whose successor signs from `signsFrom` on, and not before `signsAfter` seconds: as `succeed` takes it. */
+  async function retirement({
+    signsFrom,
+    signsAfter = null,
+  }: {
+    signsFrom: Date | number
+    signsAfter?: number | null
+  }): Promise<[Date, number | null]> {
+    const kept = (await longestLifetime()) + SLACK
+    return [new Date(Number(signsFrom) + kept * 1000), signsAfter === null ? null : signsAfter + kept]
+  }
+
+  /** With its audit event, which says when it signs. */
+  async function insert(query: Query, note: Note, key: NewSigningKey): Promise<void> {
+    note(created({ ...key, signsFrom: await insertSigningKey(query, key) }))
   }
 
   return {
     longestLifetime,
     async add(algorithm, predecessor, publishFor) {
-      const key = await make(algorithm, predecessor, publishFor * 1000)
-      const retiresAt = predecessor && (await retirement(key.signsFrom))
+      const key = await make(algorithm, predecessor, publishFor)
+      const leaves = predecessor && (await retirement(key))
       return storing(
         key,
         audit.transaction(async (query, note) => {
-          if (predecessor !== undefined) await query(statements.succeed, [predecessor.kid, retiresAt])
-          await insertSigningKey(query, key)
+          if (predecessor !== undefined) await query(statements.succeed, [predecessor.kid, ...leaves!])
+          await insert(query, note, key)
           await recordChange(query, 'signing_key', key.kid)
-          note(created(key))
         }),
       )
     },
@@ -124,27 +139,23 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
     async end(key, published) {
       const planned = planRevocation(key, published, Date.now())
       const waits = planned.successor === 'published'
-      const made =
-        planned.successor && (await make(key.algorithm, key, waits ? options.publishFor * 1000 : 0))
+      const made = planned.successor && (await make(key.algorithm, key, waits ? options.publishFor : 0))
       // A store takes its time, and what was planned may be another thing by now.
       const now = Date.now()
       const { successor, forward, extend } = planRevocation(key, published, now)
       if (successor !== planned.successor) return withdrawUnless(false, made)
       // Back by the tolerance: so it signs at once also where the clock is behind ours.
       const atOnce = Math.max(now - TOLERANCE, key.signsFrom + 1)
-      if (made !== undefined && !waits) made.signsFrom = new Date(atOnce)
-      const longer = extend && (await retirement((extend.until ?? made!).signsFrom))
+      if (made !== undefined && !waits) Object.assign(made, { signsFrom: new Date(atOnce), signsAfter: null })
+      const longer = extend && (await retirement(extend.until ?? made!))
       return storing(
         made,
         audit.transaction(async (query, note) => {
-          if (extend !== undefined) await query(statements.succeed, [extend.key.kid, longer])
+          if (extend !== undefined) await query(statements.succeed, [extend.key.kid, ...longer!])
           await assertDone(query, statements.revoke, key.kid, new Date(now))
           if (forward !== undefined)
             await assertDone(query, statements.forward, forward.kid, new Date(atOnce))
-          if (made !== undefined) {
-            await insertSigningKey(query, made)
-            note(created(made))
-          }
+          if (made !== undefined) await insert(query, note, made)
           await recordChange(query, 'signing_key', key.kid)
           note({
             type: 'key.revoked',

@@ -1,6 +1,6 @@
 /** What follows when a signing key is revoked: which key signs then, whoever else changes keys meanwhile, and for good. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { RingKey } from '../../../src/services/keys/ring-key.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { createDatabase } from '../../support/database.ts'
@@ -79,6 +79,22 @@ test('a key that a clock which was ahead would have sign in a year is brought fo
   expect(keys.mayHaveSigned(first.kid, next.signsFrom - 1)).toBe(true)
   // From then on a rotation makes one.
   expect((await keys.rotate('ES256', 0)).kid).not.toBe(next.kid)
+})
+
+test('a key that a host whose clock is behind makes signs by the clock of the database, and what was signed before stays good', async () => {
+  const server = await startServer(settings)
+  const keys = keysOf(server)
+  const first = keys.signer('ES256')
+  await server.database.query(`update signing_keys set signs_from = signs_from - interval '2 hours'`)
+  onTestFinished(() => void vi.useRealTimers())
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 })
+  const next = await keys.rotate('ES256')
+  vi.useRealTimers()
+  expect(states(server, 'ES256')).toEqual(['current', 'next'])
+  expect(keys.mayHaveSigned(first.kid, Date.now())).toBe(true)
+  expect(keys.find(first.kid)!.retiresAt).toBeGreaterThanOrEqual(next.signsFrom + 3_600_000)
+  const [event] = (await kernelOf(server.server).audit.list({ type: 'key.created' })).events
+  expect(event!.details).toMatchObject({ kid: next.kid, signsFrom: new Date(next.signsFrom).toISOString() })
 })
 
 test('an algorithm that few use is never left without a key', async () => {
