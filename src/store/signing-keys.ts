@@ -71,7 +71,7 @@ export const statements = {
    * Those of the algorithm $1 that would begin to sign much later than $2 seconds from now, by the database's clock, do so then, in the
    * order in which they would have.
    */
-  bringForward: statement<Pick<SigningKey, 'kid' | 'algorithm' | 'signsFrom'>>(
+  bringForward: statement<Pick<SigningKey, 'kid' | 'algorithm' | 'predecessor' | 'signsFrom'>>(
     'signing-keys-bring-forward',
     (table) => {
       const { name, column, columns } = table(SigningKey)
@@ -84,9 +84,20 @@ export const statements = {
       return `with far as (select ${kid} as id, row_number() over (order by ${signsFrom}) as place ${ofThese} > ${far})
       update ${name} set ${signsFrom} = greatest(${then}, (select max(${signsFrom}) ${ofThese} <= ${far}))
         + far.place * interval '1 millisecond'
-      from far where ${kid} = far.id returning ${columns('kid', 'algorithm', 'signsFrom')}`
+      from far where ${kid} = far.id returning ${columns('kid', 'algorithm', 'predecessor', 'signsFrom')}`
     },
   ),
+  /** The key $1, whose successor was brought forward, leaves at $2, which is sooner. */
+  leaveSooner: statement('signing-key-leave-sooner', (table) => {
+    const { name, column } = table(SigningKey)
+    return `update ${name} set ${column('retiresAt')} = least(${column('retiresAt')}, $2)
+      where ${column('kid')} = $1 and ${column('revokedAt')} is null`
+  }),
+  /** Locks the keys of the algorithm $1, oldest first. */
+  lock: statement<Pick<SigningKey, 'kid'>>('signing-keys-lock', (table) => {
+    const { name, column, columns } = table(SigningKey)
+    return `select ${columns('kid')} from ${name} where ${column('algorithm')} = $1 order by ${column('signsFrom')} for update`
+  }),
   reseal: statement('signing-key-reseal', (table) => {
     const key = table(SigningKey)
     return `update ${key.name} set ${key.column('privateJwk')} = $3

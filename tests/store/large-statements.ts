@@ -306,6 +306,8 @@ export const questions: Readonly<Record<string, Question>> = {
   'signing-key-revoke': [['kid', now], 1],
   'signing-key-forward': [['kid', now], 1],
   'signing-keys-bring-forward': [['ES256', 35], 0],
+  'signing-key-leave-sooner': [['kid', later], 1],
+  'signing-keys-lock': [['ES256'], 0],
   'signing-key-reseal': [['kid', 'sealed', 'sealed'], 1],
   'signing-keys-dead': [[], 10],
   'signing-key-remove': [['kid'], 1],

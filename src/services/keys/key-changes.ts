@@ -129,8 +129,11 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
     },
     bringForward: async (algorithm, publishFor) =>
       audit.transaction(async (query, note) => {
+        await query(statements.lock, [algorithm])
         const brought = await query(statements.bringForward, [algorithm, publishFor])
         for (const key of brought) {
+          const [leaves] = await retirement(key)
+          await query(statements.leaveSooner, [key.predecessor, leaves])
           await recordChange(query, 'signing_key', key.kid)
           note(created(key))
         }

@@ -69,14 +69,17 @@ test('a key that a clock which was ahead would have sign in a year is brought fo
   const keys = keysOf(server)
   const first = keys.signer('ES256')
   await keys.rotate('ES256')
-  await server.database.query(
-    `update signing_keys set signs_from = signs_from + interval '1 year' where algorithm = 'ES256' and retires_at is null`,
-  )
+  await server.database.query(`update signing_keys set
+    signs_from = signs_from + case when retires_at is null then interval '1 year' else '0' end, retires_at = retires_at + interval '1 year'
+    where algorithm = 'ES256'`)
   const next = await keys.rotate('ES256')
   expect(next.signsFrom).toBeLessThan(Date.now() + 60_000)
   expect(states(server, 'ES256')).toEqual(['current', 'next'])
   await expect.poll(() => keys.signer('ES256').kid).toBe(next.kid)
   expect(keys.mayHaveSigned(first.kid, next.signsFrom - 1)).toBe(true)
+  // Nor does the one before stay until that year is over: its last token is dead an hour after.
+  expect(keys.find(first.kid)!.retiresAt).toBeGreaterThanOrEqual(next.signsFrom + 3_600_000)
+  expect(keys.find(first.kid)!.retiresAt).toBeLessThan(next.signsFrom + 4_000_000)
   // From then on a rotation makes one.
   expect((await keys.rotate('ES256', 0)).kid).not.toBe(next.kid)
 })
