@@ -6,6 +6,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { randomUUID } from 'node:crypto'
 import { Client } from '../../entities/client.ts'
 import { Consent } from '../../entities/consent.ts'
+import { OWN_CLOCK_SKEW } from '../../protocol/age-of.ts'
 import { changesBetween } from '../../protocol/changes.ts'
 import type { ClientInformation } from '../../protocol/client-metadata.ts'
 import { reason } from '../../protocol/message.ts'
@@ -139,7 +140,10 @@ export function createClientChanges({
           const client = em.create(Client, wanted, { persist: true })
           // What the client is given later bears the database's time: with a createdAt ahead of that it would count as a former client's
           // (`isOfClient`).
-          client.createdAt = raw('least(?, now())', [new Date()])
+          // By one that is behind, what a former client of this client_id was given would be its own.
+          client.createdAt = raw(`greatest(least(?, now()), now() - interval '${OWN_CLOCK_SKEW} seconds')`, [
+            new Date(),
+          ])
           if (secret !== undefined) addSecret(em, client, secret)
           await em.flush()
           if (isNamed) await claimScopeName(em, clientId)

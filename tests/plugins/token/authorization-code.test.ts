@@ -2,11 +2,13 @@
 import { decodeJwt } from 'jose'
 import { hash } from 'node:crypto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { ALIVE, codesOf, DEAD, exchangeAs, lifeOf, mutantsOf, refreshAs } from '../../support/code-flow.ts'
+import { createClient } from '../../support/clients.ts'
 import { rowsWith } from '../../support/left-out.ts'
 import { bearer } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
-import { toClient } from '../../support/service.ts'
+import { getAccessToken, toClient } from '../../support/service.ts'
 import { createPkce, REDIRECT_URI, SEED, WEB } from '../../support/sign-in.ts'
 
 const BOOKS = 'https://books.example'
@@ -122,6 +124,30 @@ test('a client that was registered while the clock was ahead gets its tokens onc
   vi.useRealTimers()
   const { status } = await exchangeAs(server, toClient(members), await getCode({ client_id: 'ahead' }))
   expect(status).toBe(200)
+})
+
+test('a client that is registered again while the clock is behind has nothing of what the former one was given', async () => {
+  const { clients, verify } = server.server.oauth
+  const members = {
+    client_id: 'behind',
+    client_secret: WEB.client_secret,
+    scope: ['read'],
+  }
+  const behind = await createClient(server, members)
+  await server.database.query(
+    `update clients set created_at = created_at - interval '2 hours' where client_id = 'behind'`,
+  )
+  await kernelOf(server.server).feed.announce('client', 'behind')
+  onTestFinished(() => void vi.useRealTimers())
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60_000 })
+  const token = await getAccessToken(server, behind)
+  vi.useRealTimers()
+  expect(await verify(token)).not.toBeNull()
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 })
+  await clients.delete('behind')
+  await clients.create(members)
+  vi.useRealTimers()
+  expect(await verify(token)).toBeNull()
 })
 
 test('a second use ends what the first gave; one that proves less ends nothing', async () => {
