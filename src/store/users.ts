@@ -94,13 +94,18 @@ export const statements = {
           between ${user.column('strangersBefore')} and now() + interval '${AHEAD} seconds')`
   }),
   /**
-   * Makes a stranger of whoever signed in before $2, or before now where $2 is ahead of any right clock: else no browser would be known
-   * until then.
+   * Makes a stranger of whoever signed in before $2, or before now where $2 is not of a right clock: were that ahead, no browser would be
+   * known until then. Nor does one that is behind take an earlier end back.
    */
   forgetBrowsers: statement('user-forget-browsers', (table) => {
     const user = table(User)
-    return `update ${user.name} set ${user.column('strangersBefore')} = case when $2::timestamptz <= clock_timestamp() + interval '${AHEAD} seconds'
-        then $2::timestamptz else date_trunc('milliseconds', clock_timestamp()) end where ${user.column('id')} = $1`
+    const before = user.column('strangersBefore')
+    const skew = `interval '${AHEAD} seconds'`
+    const [least, most] = [`clock_timestamp() - ${skew}`, `clock_timestamp() + ${skew}`]
+    return `update ${user.name} set ${before} = greatest(
+        case when $2::timestamptz between ${least} and ${most} then $2::timestamptz else date_trunc('milliseconds', clock_timestamp()) end,
+        case when ${before} <= ${most} then ${before} end)
+      where ${user.column('id')} = $1`
   }),
   /** For a change of what is read: whoever is called so. */
   lock: statement<UserRow>('user-lock', (table) => {

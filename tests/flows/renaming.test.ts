@@ -1,6 +1,7 @@
 /** Somebody is called otherwise while they sign in, after they were mailed a link, and for apps: what goes on, and what is begun again. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { forgetBrowsers } from '../../src/store/endings.ts'
 import { addPasskey, optionsIn, signInWith, startAtLocalhost } from '../plugins/passkeys/passkeys.ts'
 import { spawnBeside } from '../support/beside.ts'
 import { approve, ask, call, CIBA_SEED, CIBA_SETTINGS, poll } from '../support/ciba.ts'
@@ -156,6 +157,24 @@ describe('a browser in which they have signed in', () => {
     expect((await guess(moved(), namesake.username, namesake.password)).status).toBe(429)
     const { events } = await audit.list({ user: person.id, type: 'user.signed_in' }, { limit: 9 })
     expect(events.map(({ details }) => 'newBrowser' in details)).toEqual([false, true])
+  })
+
+  test('stays a stranger where a process whose clock is behind makes strangers of all once more', async () => {
+    const { database, knownBrowsers } = kernelOf(server.server)
+    const person = await somebody()
+    const now = Date.now()
+    onTestFinished(() => void vi.useRealTimers())
+    const at = (offset: number) => vi.useFakeTimers({ toFake: ['Date'], now: now + offset })
+    const forget = async () => forgetBrowsers(async (...asked) => database.query(...asked), person.id)
+    at(-1000)
+    const mark = knownBrowsers.remember(undefined, person)
+    expect(await knownBrowsers.find(mark, person)).not.toBeNull()
+    // What is within the difference that clocks may have takes no earlier end back either.
+    for (const offset of [0, -60_000, -5000]) {
+      at(offset)
+      await forget()
+      expect([offset, await knownBrowsers.find(mark, person)]).toEqual([offset, null])
+    }
   })
 
   test('of the version before, which made its mark of the name, is known until they are renamed', async () => {
