@@ -48,12 +48,15 @@ export const statements = {
     return `update ${throttle.name} set ${freeAt} = ${freeAt} - $3::float8 * interval '1 millisecond'
       where ${throttle.column('source')} = $1 and ${throttle.column('account')} = $2`
   }),
-  /** All that are at their limit: few, since nobody stays there longer than one failure takes to come back. */
+  /**
+   * All that are at their limit: few, since nobody stays there longer than one failure takes to come back. Rows that a clock which was ahead
+   * has left may be many, and come last.
+   */
   blocked: statement<ThrottleRow>('throttles-blocked', (table) => {
     const throttle = table(Throttle)
     const freeAt = throttle.column('freeAt')
     return `select ${throttle.columns('source', 'account')},
         (extract(epoch from ${freeAt} - now()) * 1000)::float8 as "freeIn"
-      from ${throttle.name} where ${freeAt} > now() limit 10000`
+      from ${throttle.name} where ${freeAt} > now() order by ${freeAt} limit 10000`
   }),
 }

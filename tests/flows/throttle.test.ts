@@ -1,5 +1,7 @@
 /** Guessing client secrets at the wire: when it is refused, whom that hits, and whom it does not. */
 import { expect, test } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { statements } from '../../src/store/throttles.ts'
 import { type TestClient, createClient, requestToken } from '../support/clients.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { createDatabase } from '../support/database.ts'
@@ -123,6 +125,18 @@ test('Retry-After is true', async () => {
     retryAfter,
   ])
   await expect.poll(() => withSecret(client, headers)).toBe(200)
+})
+
+test('who is at a limit is read however many rows a wrong clock has left', async () => {
+  const own = await startServer()
+  await own.database.query(
+    `insert into throttles (source, account, free_at) select 'wrong', n::text, now() + interval '1 year' from generate_series(1, 10000) n`,
+  )
+  await own.database.query(
+    `insert into throttles (source, account, free_at) values ('right', '*', now() + interval '1 minute')`,
+  )
+  const rows = await kernelOf(own.server).database.query(statements.blocked)
+  expect(rows.filter(({ source }) => source === 'right')).toHaveLength(1)
 })
 
 test('a hundred guesses at once are no way around it', async () => {
