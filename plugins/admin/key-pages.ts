@@ -5,6 +5,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { KeyRecord, RingKey } from '../../src/services/keys/ring-key.ts'
+import { FAR_AHEAD } from '../../src/store/signing-keys.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { Notice } from '../pages/models.ts'
 import type { OwnArea } from './area.ts'
@@ -33,6 +34,10 @@ export function addKeyPages(area: OwnArea): void {
   const newestOf = (algorithm: string): RingKey | undefined =>
     keys.keys().findLast((key) => key.algorithm === algorithm && key.retiresAt === null)
 
+  /** One that does not sign yet needs no successor; one that would much later than any right clock has it is brought forward by a rotation. */
+  const waits = (key: RingKey): boolean =>
+    keys.stateOf(key) === 'next' && key.signsFrom <= Date.now() + (config.OIDC_KEY_PUBLISH + FAR_AHEAD) * 1000
+
   function show(call: PageCall, rotated: string, notice: Notice | null): FastifyReply {
     const algorithms = keys.algorithms.map((algorithm) => {
       const own = [...keys.keys(), ...keys.revoked()]
@@ -44,8 +49,7 @@ export function addKeyPages(area: OwnArea): void {
         keys: own.map(viewOf).toReversed(),
         made: algorithm === rotated,
         form: { ...area.target(call, ROTATE, algorithm), newest: newest?.kid ?? '' },
-        // One that does not sign yet needs no successor.
-        waiting: newest !== undefined && keys.stateOf(newest) === 'next',
+        waiting: newest !== undefined && waits(newest),
       }
     })
     const { OIDC_KEY_PUBLISH: publishFor, OIDC_KEY_ROTATE: rotateAfter } = config

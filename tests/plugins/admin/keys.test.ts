@@ -65,6 +65,16 @@ test('a form that comes behind another one makes no second successor, though thi
   vi.restoreAllMocks()
 })
 
+test('a key that a clock which was ahead would have sign in a year has a form, which brings it forward', async () => {
+  await keys.provide('ES512')
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 365 * 86_400_000 })
+  const far = await keys.rotate('ES512').finally(() => vi.useRealTimers())
+  const brought = await agent.submit(await open(), 'rotate-ES512')
+  expect(rowsOf(brought, 'ES512')).toContainEqual(['next', far.kid])
+  expect(keys.find(far.kid)!.signsFrom).toBeLessThan(Date.now() + 600_000)
+  expect(findForm(brought, 'rotate-ES512')).toBeUndefined()
+})
+
 test('when the successor signs, the former is retiring, with its end', async () => {
   await keys.rotate('RS256', 0)
   expect(rowsOf(await open(), 'RS256').map(([state]) => state)).toEqual(['current', 'retiring'])
