@@ -89,7 +89,7 @@ export function createDocuments(options: DocumentsOptions): ClientSource {
       if (url === null || since === null) return null
       const [row] = await database.query(statements.find, [clientId])
       const had = await again(clientId, row)
-      const freshUntil = row?.freshUntil.getTime() ?? 0
+      const freshUntil = row === undefined || row.isAhead ? 0 : row.freshUntil.getTime()
       if (had !== undefined && Date.now() < freshUntil) return sourced(had, since, { goodUntil: freshUntil })
       try {
         return await download(clientId, url, since)
@@ -100,7 +100,7 @@ export function createDocuments(options: DocumentsOptions): ClientSource {
         if (error instanceof DocumentAway)
           log.info({ client: clientId, err: error }, 'a client cannot be read')
         if (had === undefined) throw error
-        const isGood = passing && Date.now() < row!.staleUntil.getTime()
+        const isGood = passing && !row!.isAhead && Date.now() < row!.staleUntil.getTime()
         return sourced(had, since, { goodUntil: Date.now() + SOON, away: isGood ? undefined : error })
       }
     },

@@ -232,6 +232,26 @@ test('a document that was read while the clock was ahead is fresh for no longer 
   expect(await nameOn()).toBe('Of now')
 })
 
+test('a document that a former version read while the clock was ahead is read again, and replaced', async () => {
+  const clientId = host.publish('long-ahead.json', { client_name: 'Of before' })
+  const nameOn = async () =>
+    /Of before|Of now/.exec((await createUserAgent(server.url).get(urlFor(clientId))).body)?.[0]
+  expect(await nameOn()).toBe('Of before')
+  await server.database.query(
+    `update client_documents set read_at = read_at + interval '1 day', fresh_until = fresh_until + interval '1 day',
+      stale_until = stale_until + interval '1 day', kept_until = kept_until + interval '1 day' where client_id = $1`,
+    [clientId],
+  )
+  host.publish('long-ahead.json', { client_name: 'Of now' })
+  forget()
+  expect(await nameOn()).toBe('Of now')
+  const rows = await server.database.query(
+    `select read_at <= now() as "right", document->>'client_name' as "name" from client_documents where client_id = $1`,
+    [clientId],
+  )
+  expect(rows).toEqual([{ right: true, name: 'Of now' }])
+})
+
 test('a host that fails for a moment keeps nobody out, unless the document says must-revalidate', async () => {
   const agent = createUserAgent(server.url)
   for (const [name, control, status] of [['lasting.json', 'max-age=60', 303], ['strict.json', 'max-age=60, must-revalidate', 400]] as const) {
