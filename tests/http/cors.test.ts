@@ -106,7 +106,9 @@ test('an SDK that names itself in a header of its own begins; a script tells not
   const headers = { 'x-okta-user-agent-extended': 'okta-auth-js/8.0.0' }
   expect((await fetchAsBrowser(DOCUMENTS[0]!, { method: 'GET', headers })).status).toBe(200)
   const told = { ...headers, 'x-forwarded-for': '192.0.2.1' }
-  await expect(fetchAsBrowser(DOCUMENTS[0]!, { method: 'GET', headers: told })).rejects.toThrow('the preflight')
+  await expect(fetchAsBrowser(DOCUMENTS[0]!, { method: 'GET', headers: told })).rejects.toThrow(
+    'the preflight',
+  )
 })
 
 test.each([...DOCUMENTS, ...ENDPOINTS, '/userinfo', '/userinfo/'])(
