@@ -107,7 +107,7 @@ export function addProfile(area: OwnArea): void {
     },
     async again({ version }, call) {
       const user = await userOf(call)
-      const values = typedIn(call.wire)
+      const values = await valuesIn(call.wire, user)
       return version === versionOf(user.claims)
         ? show(call, user, { values, notice: LOOK_AGAIN })
         : show(call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })

@@ -69,8 +69,7 @@ export function toEntry(found: Found, config: LdapConfig, log: FastifyBaseLogger
   return {
     dn: found.dn,
     subject: subjectOf(config.idAttribute, id[0]!),
-    // To a directory some spaces are one, whichever they are (RFC 4518 §2.2, §2.6.1).
-    username: first(config.usernameAttribute)?.replaceAll(/\p{Zs}+/gu, ' ') ?? null,
+    username: first(config.usernameAttribute) ?? null,
     claims,
     memberOf: valuesOf('memberOf'),
     isDisabled: isDisabled(valuesOf),

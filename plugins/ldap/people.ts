@@ -5,7 +5,8 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { NewEvent } from '../../src/events.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { chosenUsernameProblem, usernameKey } from '../../src/protocol/username.ts'
+import { isHiding } from '../../src/protocol/unseen.ts'
+import { usernameKey, usernameProblem } from '../../src/protocol/username.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { actAs, SERVER } from '../../src/services/audit/origin.ts'
 import { ADMIN, type User } from '../../src/services/users/user.ts'
@@ -78,7 +79,7 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
   async function register(person: Person): Promise<Account> {
     const { username, claims } = person
     const { email } = claims
-    if (username === null || chosenUsernameProblem(username) !== undefined) return { refused: 'nameless' }
+    if (username === null || !isName(username)) return { refused: 'nameless' }
     // What looks like an address is only taken where it is theirs: somebody else may sign in by it.
     const isTheirs = config.trustEmail && username.toLowerCase() === email?.toLowerCase()
     if (username.includes('@') && !isTheirs) return { refused: 'nameless' }
@@ -115,8 +116,7 @@ export function createPeople(fastify: FastifyInstance, config: LdapConfig, links
     if (roles.toSorted().join(' ') !== user.roles.toSorted().join(' ')) changes['roles'] = roles
     const { username } = person
     const isRenamed = username !== null && usernameKey(username) !== usernameKey(user.username)
-    if (isRenamed && !username.includes('@') && chosenUsernameProblem(username) === undefined)
-      changes['username'] = username
+    if (isRenamed && !username.includes('@') && isName(username)) changes['username'] = username
     return Object.keys(changes).length === 0 ? undefined : changes
   }
 
@@ -227,4 +227,9 @@ function sameAs({ updatedAt }: User): (now: User) => void {
 
 function isAbout(error: unknown, member: string): boolean {
   return error instanceof OAuthError && error.status === 400 && error.about?.member === member
+}
+
+/** Its spaces are the directory's own, to which some are one: whoever chooses a name here has single ones. */
+function isName(username: string): boolean {
+  return usernameProblem(username) === undefined && !isHiding(username)
 }

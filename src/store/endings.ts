@@ -113,7 +113,7 @@ export async function endEverything(
 
 /**
  * Makes strangers of all browsers that the user has signed in from. By the clock of the processes, which write down when a
- * browser signed in, unless it is far ahead of the database's; before sessions are ended, as whoever changes the user's row comes to them from there.
+ * browser signed in, unless the two differ by more than ten seconds; before sessions are ended, as whoever changes the user's row comes to them from there.
  */
 export async function forgetBrowsers(query: Query, userId: string): Promise<void> {
   await query(users.forgetBrowsers, [userId, new Date()])

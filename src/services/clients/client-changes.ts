@@ -140,7 +140,7 @@ export function createClientChanges({
           const client = em.create(Client, wanted, { persist: true })
           // What the client is given later bears the database's time: with a createdAt ahead of that it would count as a former client's
           // (`isOfClient`).
-          // By one that is behind, what a former client of this client_id was given would be its own.
+          // By a clock that is behind, what a former client of this client_id was given would be its own.
           client.createdAt = raw(`greatest(least(?, now()), now() - interval '${OWN_CLOCK_SKEW} seconds')`, [
             new Date(),
           ])

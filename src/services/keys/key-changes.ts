@@ -62,7 +62,8 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
       reference: own ? '' : reference,
       predecessor: predecessor?.kid ?? '',
       signsFrom: new Date(Math.max(Date.now() + after * 1000, (predecessor?.signsFrom ?? 0) + 1)),
-      signsAfter: predecessor === undefined ? null : after,
+      // What is to sign at once does so also where the clock is a little behind.
+      signsAfter: predecessor === undefined ? null : after === 0 ? -TOLERANCE / 1000 : after,
     }
   }
 
@@ -127,18 +128,21 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
         }),
       )
     },
-    bringForward: async (algorithm, publishFor) =>
-      audit.transaction(async (query, note) => {
+    async bringForward(algorithm, publishFor) {
+      // Before there is a transaction, which has a connection already.
+      const kept = (await longestLifetime()) + SLACK
+      return audit.transaction(async (query, note) => {
         await query(statements.lock, [algorithm])
         const brought = await query(statements.bringForward, [algorithm, publishFor])
         for (const key of brought) {
-          const [leaves] = await retirement(key)
+          const leaves = new Date(key.signsFrom.getTime() + kept * 1000)
           await query(statements.leaveSooner, [key.predecessor, leaves])
           await recordChange(query, 'signing_key', key.kid)
           note(created(key))
         }
         return brought.length > 0
-      }),
+      })
+    },
     async end(key, published) {
       const planned = planRevocation(key, published, Date.now())
       const waits = planned.successor === 'published'

@@ -118,7 +118,9 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     if (isBrought) await load()
     const predecessor = newest(algorithm)
     if (isBrought && predecessor !== undefined) return predecessor
-    if (predecessor !== undefined && former !== undefined && predecessor.kid !== former) return predecessor
+    // One that was made, or brought forward, by the same form before: it waits to sign.
+    const isWaiting = (key: RingKey): boolean => key.kid !== former || key.signsFrom > Date.now()
+    if (predecessor !== undefined && former !== undefined && isWaiting(predecessor)) return predecessor
     assertNamed(predecessor)
     await create(algorithm, predecessor, predecessor === undefined ? 0 : publishFor)
     const successor = newest(algorithm)
