@@ -7,7 +7,7 @@ import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { User } from '../../src/doors/user.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 import { createBrowserMarks } from '../../src/services/users/browser-marks.ts'
-import { statements } from '../../src/store/users.ts'
+import { statements } from '../../src/store/known-browsers.ts'
 import type { Cookie } from '../browser/cookies.ts'
 
 export interface RememberedBrowsers {

@@ -11,7 +11,7 @@ import type { EndedClient } from '../events.ts'
 import { OWN_CLOCK_SKEW } from '../protocol/age-of.ts'
 import { type Held, holdersOf, MOST_SIDS } from './holders.ts'
 import { type Query, statement, type Statement } from './statement.ts'
-import { statements as users } from './users.ts'
+import { statements as knownBrowsers } from './known-browsers.ts'
 
 interface EndedSession {
   readonly sid: string
@@ -116,7 +116,7 @@ export async function endEverything(
  * browser signed in, unless the two differ by more than ten seconds; before sessions are ended, as whoever changes the user's row comes to them from there.
  */
 export async function forgetBrowsers(query: Query, userId: string): Promise<void> {
-  await query(users.forgetBrowsers, [userId, new Date()])
+  await query(knownBrowsers.forgetBrowsers, [userId, new Date()])
 }
 
 /** What came of it: whether there were any sessions, and the clients that had something of them or had been signed in to. */

@@ -5,7 +5,7 @@
 import { usernameKey } from '../../protocol/username.ts'
 import { NIL } from '../../protocol/uuid.ts'
 import type { Database } from '../../store/database.ts'
-import { statements } from '../../store/users.ts'
+import { statements } from '../../store/known-browsers.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { createBrowserMarks } from './browser-marks.ts'
 import { findRowByName } from './user-finder.ts'
